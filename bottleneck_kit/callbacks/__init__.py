@@ -1,0 +1,1 @@
+"""What a user adds to model.fit, one Keras callback a file."""

@@ -1,0 +1,1 @@
+"""The workload of the article the kit follows, on real photographs."""

@@ -1,0 +1,1 @@
+"""Rules that conclude from evidence; no framework is loaded here."""

@@ -1,0 +1,1 @@
+"""What runs beside the training; each part can fail without training noticing."""

@@ -1,0 +1,1 @@
+"""A tf.data pipeline as a list of stages, with their traits and costs."""

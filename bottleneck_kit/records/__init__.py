@@ -1,0 +1,1 @@
+"""The nouns of the flow as frozen dataclasses, and their JSON; no framework is loaded here."""

@@ -1,0 +1,1 @@
+"""What the user holds and the renderers that show it; no framework is loaded here."""

@@ -45,3 +45,7 @@ class UnknownRuleError(BottleneckKitError, KeyError):
 
 class MissingDependencyError(BottleneckKitError, ImportError):
     """An optional part is not installed; the message holds the command that installs it."""
+
+
+class NothingRecordedError(BottleneckKitError, RuntimeError):
+    """A report was asked for before any training was seen."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -43,8 +44,8 @@ class BottleneckCallback(keras.callbacks.Callback):
         probe: Whether to time the train function on one held batch at the end of training (at
             most 30 steps, 10 s or 2 % of the fit, but three steps). Without it the ideal step
             time is not known.
-        sample_interval_s: Seconds between two samples of CPU and GPU use. This version samples
-            neither; the report says so.
+        sample_interval_s: Seconds between two samples of the machine: cores, memory, disks,
+            network and GPUs (NVML).
         report: "console" prints; None is silent.
 
     Attributes:
@@ -79,6 +80,7 @@ class BottleneckCallback(keras.callbacks.Callback):
         self._log_dir = None if log_dir is None else Path(log_dir)
         self._profile_batch = profile_batch
         self._probe = bool(probe)
+        self._sample_interval_s = float(sample_interval_s)
         self._prints = report == "console"
         self.reports: list[Report] = []
         self.failures: dict[str, str] = {}
@@ -129,6 +131,7 @@ class BottleneckCallback(keras.callbacks.Callback):
             probe=self._probe,
             epochs=int(params.get("epochs") or 1),
             steps_per_epoch=params.get("steps"),
+            sample_interval_s=self._sample_interval_s,
             on_step=self._say_first_word if self._speaks() else None,
             on_abort=self._conclude,
         )
@@ -200,23 +203,33 @@ class BottleneckCallback(keras.callbacks.Callback):
         self._recorder = None
         began_s = time.perf_counter()
         recorder.unavailable.update(self.failures)
-        record = recorder.freeze()
-        if self._log_dir is not None:
-            number = len(self.reports) + 1
-            name = "record.json" if number == 1 else f"record-{number}.json"
-            try:
-                codec.save(record, self._log_dir / name)
-            except OSError as error:
-                recorder.unavailable["saved record"] = f"{type(error).__name__}: {error}"
-        report = _report(record)
+        analysis = analyse(recorder.freeze())
         recorder.report_s += time.perf_counter() - began_s
-        # Frozen once more: what saving and judging cost belongs to the record.
-        report = _report(recorder.freeze())
+        record = self._save(recorder.freeze())
+        report = Report(
+            record=record,
+            evidence=analysis.evidence,
+            diagnosis=analysis.diagnosis,
+            plan=analysis.plan,
+        )
         self.reports.append(report)
         verdict = (report.verdict.kind, report.verdict.severity)
         if self._speaks() and verdict != self._printed_verdict:
             self._printed_verdict = verdict
             report.print()
+
+    def _save(self, record: RunRecord) -> RunRecord:
+        """Saves the record where there is a folder for it; what keeps it from that is in it."""
+        if self._log_dir is None:
+            return record
+        number = len(self.reports) + 1
+        name = "record.json" if number == 1 else f"record-{number}.json"
+        try:
+            codec.save(record, self._log_dir / name)
+        except OSError as error:
+            reason = f"{type(error).__name__}: {error}"
+            return replace(record, unavailable={**record.unavailable, "saved record": reason})
+        return record
 
     def _speaks(self) -> bool:
         return self._prints and is_first_process(self.model)

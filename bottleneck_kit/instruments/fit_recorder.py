@@ -13,6 +13,7 @@ from bottleneck_kit.instruments.fit_hook import FitHook, FitListener
 from bottleneck_kit.instruments.held_batch import time_held_batch
 from bottleneck_kit.instruments.job_reader import read_job
 from bottleneck_kit.instruments.live_pipeline import LivePipeline
+from bottleneck_kit.instruments.sampler import UtilizationSampler
 from bottleneck_kit.instruments.step_times import EpochsRecorder, StepTimesRecorder
 from bottleneck_kit.pipeline.costs import fit_costs
 from bottleneck_kit.pipeline.stages import read_options, read_stages
@@ -39,6 +40,7 @@ class FitRecorder(FitListener):
         probe: Whether to time the held batch at the end of training.
         epochs: Epochs asked for.
         steps_per_epoch: Batches an epoch where Keras knows it, else None.
+        sample_interval_s: Seconds between two samples of the machine.
         origin: "fit" or "diagnose".
         on_step: Called on the training thread after each execution, with this recorder.
         on_abort: Called with this recorder when fit ended without on_train_end, from
@@ -52,6 +54,7 @@ class FitRecorder(FitListener):
         probe: bool,
         epochs: int,
         steps_per_epoch: int | None,
+        sample_interval_s: float = 0.25,
         origin: str = "fit",
         on_step: Callable[[FitRecorder], None] | None = None,
         on_abort: Callable[[FitRecorder], None] | None = None,
@@ -88,6 +91,8 @@ class FitRecorder(FitListener):
         self._emulated_ms = sum(
             float(getattr(layer, "emulated_ms", 0) or 0) for layer in _layers(model)
         )
+        self._sampler = UtilizationSampler(sample_interval_s)
+        self._sampler.start()
         self.hook = FitHook.acquire(model)
         if probe:
             self.hook.want_held_batch()
@@ -186,6 +191,8 @@ class FitRecorder(FitListener):
         now_s = self._end_s if self._end_s is not None else time.perf_counter()
         with self._guarded("stack samples", Missing("the samples could not be read")) as stack:
             stack.value = self.hook.watch.freeze()
+        with self._guarded("utilization", Missing("the samples could not be read")) as sampled:
+            sampled.value = self._sampler.freeze()
         with self._guarded("job", self._bare_job()) as job:
             job.value = self._job()
         return RunRecord(
@@ -205,10 +212,13 @@ class FitRecorder(FitListener):
             fit_s=now_s - self._begin_s,
             unavailable={**self.hook.failures, **self.unavailable},
             notes=tuple(self.notes),
+            utilization=sampled.value,
         )
 
     def _finish(self, *, probe: bool) -> None:
         self._end_s = time.perf_counter()
+        with self._guarded("utilization"):
+            self._sampler.stop()
         with self._guarded("pipeline"):
             self._read_stages()
         if probe:
@@ -303,7 +313,7 @@ class FitRecorder(FitListener):
         return Overhead(
             per_step_s=self.hook.own_s.median_s,
             hooks_s=self.hook.own_s.total_s,
-            threads_cpu_s=self.hook.watch.cpu_s,
+            threads_cpu_s=self.hook.watch.cpu_s + self._sampler.cpu_s,
             probe_s=self._probe_s,
             report_s=self.report_s,
             fit_s=fit_s,

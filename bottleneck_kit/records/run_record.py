@@ -12,6 +12,7 @@ from bottleneck_kit.records.overhead import Overhead
 from bottleneck_kit.records.pipeline import Pipeline
 from bottleneck_kit.records.stack_samples import StackSamples
 from bottleneck_kit.records.steps import Epoch, StepTimes
+from bottleneck_kit.records.utilization import Utilization
 
 SCHEMA = 1
 """Raised whenever a field changes its meaning. Older records load, with defaults for what they lack."""
@@ -43,6 +44,7 @@ class RunRecord:
         unavailable: What failed beside these fields: instrument -> reason.
         notes: Sentences the report repeats as they are (e.g. that shuffles moved on).
         schema: See SCHEMA.
+        utilization: What the machine was doing, or Missing with the reason.
     """
 
     environment: Environment
@@ -62,3 +64,4 @@ class RunRecord:
     unavailable: dict[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     schema: int = SCHEMA
+    utilization: Utilization | Missing = field(default_factory=_not_recorded)

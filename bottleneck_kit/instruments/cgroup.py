@@ -49,7 +49,7 @@ def _folders(root: Path, controller: str) -> Iterator[Path]:
     except OSError:
         return
     for line in lines:
-        _, controllers, path = (line.split(":", 2) + ["", ""])[:3]
+        _, controllers, path = [*line.split(":", 2), "", ""][:3]
         if controllers == "":
             base = root / "sys/fs/cgroup"
         elif controller in controllers.split(","):

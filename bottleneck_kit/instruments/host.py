@@ -13,6 +13,7 @@ from bottleneck_kit.instruments.weighted import WeightedSeries
 from bottleneck_kit.records.measurement import Missing
 from bottleneck_kit.records.utilization import HostUtilization, Series
 
+
 class HostSampler:
     """Takes one sample a call; the first only sets the starting point."""
 

@@ -15,7 +15,7 @@ from bottleneck_kit.records.steps import Epoch, StepTimes
 from bottleneck_kit.records.utilization import Utilization
 
 SCHEMA = 1
-"""Raised whenever a field changes its meaning. Older records load, with defaults for what they lack."""
+"""Raised whenever a field changes its meaning. Older records load, with defaults."""
 
 
 def _not_recorded() -> Missing:

@@ -67,12 +67,14 @@ class Evidence:
         environment: Machine and software, as recorded.
         job: Model and call of fit, as recorded.
         steady_steps: How many steady steps the numbers rest on.
-        step_s: Real time of a step, ``t_base`` (median of call + host).
+        step_s: Real time of a step, ``t_base`` (median of call + host; where slow steps recur,
+            so that the median would hide them, the mean with the outermost 5 % pulled in).
         call_s: The part inside the train function.
         host_s: The part between two calls: Keras' loop and callbacks.
         callback_step_s: The part of ``host_s`` that is callbacks of the user called each batch.
         held_call_s: Time of the train function on the held batch.
-        ideal_step_s: ``t_ideal``: ``held_call_s`` plus ``host_s``.
+        ideal_step_s: ``t_ideal``: ``held_call_s`` plus ``host_s``; without a held batch, the step
+            less the wait that the gap told.
         wait_s: Time the step waits for its input.
         wait_source: "gap" (step less gap, exact) or "held batch" (``t_base - t_ideal``, an upper
             bound: the held batch is fast for other reasons, too), "" where wait_s is missing.
@@ -111,6 +113,8 @@ class Evidence:
         autotune: The values AUTOTUNE chose: stage label -> value.
         emulated_ms: Milliseconds of an emulated accelerator; 0 where real.
         unavailable: Instrument or field -> reason, for all that could not be had.
+        refill_s: Seconds that the first call of a later epoch takes beyond a usual one (buffers
+            filled anew); the first epoch, which compiles, is left out.
     """
 
     environment: Environment
@@ -156,3 +160,4 @@ class Evidence:
     autotune: dict[str, float] = field(default_factory=dict)
     emulated_ms: float = 0.0
     unavailable: dict[str, str] = field(default_factory=dict)
+    refill_s: Number = field(default_factory=_missing)

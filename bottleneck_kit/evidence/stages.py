@@ -1,0 +1,191 @@
+"""Evidence on the stages of the pipeline: what each costs, and how fast it can be at best."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+
+from bottleneck_kit.records.evidence import Evidence, Number, StageEvidence
+from bottleneck_kit.records.live_model import LiveModel, LiveNode
+from bottleneck_kit.records.measurement import Measurement, Missing
+from bottleneck_kit.records.pipeline import Pipeline
+from bottleneck_kit.records.run_record import RunRecord
+from bottleneck_kit.records.stage import Stage
+
+BATCHING = frozenset(
+    {"batch", "padded_batch", "ragged_batch", "window", "bucket_by_sequence_length"}
+)
+UNBATCHING = frozenset({"unbatch", "flat_map", "rebatch"})
+
+FREE_OF_COST = frozenset({"prefetch", "repeat", "take", "skip", "options", "enumerate"})
+"""Kinds that only hand elements on: where the live model holds no node of theirs, nothing is lost."""
+
+PASSING_NODES = (
+    "Root",
+    "Model",
+    "Options",
+    "Finalize",
+    "MaxIntraOpParallelism",
+    "PrivateThreadPool",
+    "ForeverRepeat",
+    "FiniteRepeat",
+    "Repeat",
+    "FiniteTake",
+    "Take",
+    "FiniteSkip",
+    "Skip",
+    "AssertCardinality",
+)
+"""Live nodes that only hand elements on: a prefetch behind them still overlaps with the step."""
+
+
+def add_stages(record: RunRecord, evidence: Evidence) -> Evidence:
+    """Adds every stage with cost, share and bound, what reads, and the values AUTOTUNE chose."""
+    pipeline = record.pipeline
+    if isinstance(pipeline, Missing):
+        return replace(evidence, has_pipeline=pipeline, source_s=pipeline, overlap_share=pipeline)
+    cores = record.environment.usable_cores
+    costs = [_cost_s(stage) for stage in pipeline.walk()]
+    total_s = sum(cost for cost in costs if cost is not None)
+    stages = tuple(
+        _judge(stage, behind_batch=behind, total_s=total_s, cores=cores)
+        for stage, behind in _with_batching(pipeline.stages)
+    )
+    return replace(
+        evidence,
+        stages=stages,
+        source_s=_source(pipeline, stages),
+        pipeline_options=dict(pipeline.options),
+        has_pipeline=True,
+        prefetch_at_end=_prefetch_at_end(pipeline),
+        autotune=_autotune(pipeline),
+    )
+
+
+def add_overlap(record: RunRecord, evidence: Evidence) -> Evidence:
+    """Adds which share of a batch's preparation is hidden behind the step; needs the wait."""
+    bounds = [one.bound_s for one in evidence.stages if not isinstance(one.bound_s, Missing)]
+    if isinstance(evidence.wait_s, Missing):
+        return replace(evidence, overlap_share=evidence.wait_s)
+    prepare_s = sum(bounds)
+    if not prepare_s > 0:
+        reason = "no stage's cost is known"
+        if isinstance(evidence.has_pipeline, Missing):
+            reason = evidence.has_pipeline.reason
+        return replace(evidence, overlap_share=Missing(reason))
+    wait = evidence.wait_s
+    ends = [min(1.0, max(0.0, 1 - s / prepare_s)) for s in (wait.value, wait.high, wait.low)]
+    return replace(evidence, overlap_share=Measurement(ends[0], ends[1], ends[2], wait.n))
+
+
+def _cost_s(stage: Stage) -> float | None:
+    """Gives the cost of a stage where it is known and sound."""
+    if isinstance(stage.cost, Missing) or not math.isfinite(stage.cost.cost_s):
+        return None
+    return stage.cost.cost_s if stage.cost.cost_s >= 0 else None
+
+
+def _judge(stage: Stage, *, behind_batch: bool, total_s: float, cores: float) -> StageEvidence:
+    cost_s = _cost_s(stage)
+    if isinstance(stage.cost, Missing) or cost_s is None:
+        missing = (
+            stage.cost if isinstance(stage.cost, Missing) else Missing("its cost is no number")
+        )
+        return StageEvidence(stage, missing, missing, missing, behind_batch=behind_batch)
+    calls = 1.0 if stage.cost.serial else max(1.0, min(float(stage.cost.parallelism), cores))
+    return StageEvidence(
+        stage=stage,
+        cost_s=cost_s,
+        share=cost_s / total_s if total_s > 0 else 0.0,
+        bound_s=cost_s / calls,
+        parallelism=stage.cost.parallelism,
+        serial=stage.cost.serial,
+        behind_batch=behind_batch,
+    )
+
+
+def _with_batching(stages: tuple[Stage, ...]) -> Iterator[tuple[Stage, bool]]:
+    """Gives every stage, in the order of ``Pipeline.walk``, and whether its input is a batch."""
+    batched = False
+    for stage in stages:
+        for branch in stage.branches:
+            inside = list(_with_batching(branch))
+            yield from inside
+            if inside:
+                batched = batched or _gives_batches(*inside[-1])
+        yield stage, batched
+        batched = _gives_batches(stage, batched)
+
+
+def _gives_batches(stage: Stage, behind_batch: bool) -> bool:
+    if stage.kind in BATCHING or stage.kind == "keras_arrays":
+        return True
+    return behind_batch and stage.kind not in UNBATCHING
+
+
+def _source(pipeline: Pipeline, stages: tuple[StageEvidence, ...]) -> Number:
+    """Gives the thread seconds a step of all stages that read."""
+    reading = reading_stages(pipeline.stages)
+    known = [
+        one.cost_s
+        for one in stages
+        if one.stage.index in reading and not isinstance(one.cost_s, Missing)
+    ]
+    if not known:
+        return Missing("no cost is known of a stage that reads")
+    return Measurement.exact(sum(known))
+
+
+def reading_stages(stages: tuple[Stage, ...]) -> frozenset[int]:
+    """Gives the indices of the stages that read: those with no input, and those that open files."""
+    found: set[int] = set()
+    for place, stage in enumerate(stages):
+        if stage.traits.reads_files or (place == 0 and not stage.branches):
+            found.add(stage.index)
+        for branch in stage.branches:
+            found |= reading_stages(branch)
+    return frozenset(found)
+
+
+def _prefetch_at_end(pipeline: Pipeline) -> bool | None:
+    """Says whether the last thing before the step is a prefetch, the user's or an injected one."""
+    if not isinstance(pipeline.live, Missing):
+        for node in _down_from(pipeline.live):
+            if node.name.startswith("Prefetch"):
+                return True
+            if not node.name.startswith(PASSING_NODES):
+                return False
+    last = [stage.kind for stage in pipeline.stages if stage.kind not in {"options", "repeat"}][-1:]
+    return True if last == ["prefetch"] else None
+
+
+def _down_from(live: LiveModel) -> Iterator[LiveNode]:
+    node = live.root
+    yield node
+    while len(node.inputs) == 1:
+        node = node.inputs[0]
+        yield node
+
+
+def _autotune(pipeline: Pipeline) -> dict[str, float]:
+    """Gives the values AUTOTUNE chose: by the stage's label, or the node's name without one."""
+    if isinstance(pipeline.live, Missing):
+        return {}
+    labels = {
+        name: f"{stage.label} (stage {stage.index})"
+        for stage in pipeline.walk()
+        if not isinstance(stage.cost, Missing)
+        for name in stage.cost.nodes
+    }
+    found: dict[str, float] = {}
+    waiting = [pipeline.live.root]
+    while waiting:
+        node = waiting.pop()
+        waiting += node.inputs
+        label = labels.get(node.name, node.name)
+        if node.parallelism_tunable and node.parallelism is not None:
+            found[f"{label} parallel calls"] = float(node.parallelism)
+        if node.buffer_size is not None and node.name.startswith("Prefetch"):
+            found[f"{label} buffer"] = float(node.buffer_size)
+    return found

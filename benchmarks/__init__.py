@@ -1,0 +1,1 @@
+"""Measurements, not tests: each prints pass or fail beside its target; run one at a time."""

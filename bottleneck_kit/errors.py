@@ -6,6 +6,8 @@ entry of ``unavailable`` in the report.
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class BottleneckKitError(Exception):
     """Base of every error the kit raises.
@@ -18,6 +20,16 @@ class BottleneckKitError(Exception):
         self.expected = expected
         self.received = received
         self.do = do
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Lets an error cross from a worker process, which keyword-only arguments prevent."""
+        return _rebuild, (type(self), self.expected, self.received, self.do)
+
+
+def _rebuild(
+    kind: type[BottleneckKitError], expected: str, received: str, do: str
+) -> BottleneckKitError:
+    return kind(expected=expected, received=received, do=do)
 
 
 class InvalidArgumentError(BottleneckKitError, ValueError):

@@ -26,6 +26,8 @@ def format_seconds(seconds: float) -> str:
 def format_bytes(count: float) -> str:
     """Gives a number of bytes with its binary unit (B, KiB, MiB, GiB, TiB)."""
     size = float(count)
+    if not math.isfinite(size):
+        return str(size)
     for unit in ("B", "KiB", "MiB", "GiB"):
         if abs(size) < 1023.5:
             return f"{size:.0f} B" if unit == "B" else f"{_three(size)} {unit}"
@@ -36,6 +38,8 @@ def format_bytes(count: float) -> str:
 def format_share(share: float) -> str:
     """Gives a share (0 to 1) as a percentage; tiny shares keep one digit, none is rounded to 0."""
     percent = share * 100
+    if not math.isfinite(percent):
+        return str(percent)
     if percent == 0:
         return "0 %"
     if abs(percent) < 0.1:
@@ -47,7 +51,9 @@ def format_share(share: float) -> str:
 
 def _three(value: float) -> str:
     """Formats ``value`` with three significant figures and without an exponent."""
-    if value == 0:
-        return "0"
-    digits = max(0, 2 - math.floor(math.log10(abs(value)) + 1e-12))
+    # Rounded first: 9.999 has one digit before the point, what is shown of it has two.
+    rounded = float(f"{value:.3g}")
+    if rounded == 0 or not math.isfinite(rounded):
+        return f"{value:.0f}"
+    digits = max(0, 2 - math.floor(math.log10(abs(rounded))))
     return f"{value:.{digits}f}"

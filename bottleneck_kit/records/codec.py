@@ -6,7 +6,7 @@ import dataclasses
 import json
 import math
 import os
-import tempfile
+import secrets
 import types
 import typing
 from collections.abc import Mapping
@@ -27,8 +27,8 @@ MARK = "bottleneck_kit.RunRecord"
 def to_jsonable(value: Any) -> Any:
     """Turns a record into dictionaries, lists and scalars.
 
-    A Missing becomes ``{"missing": reason}``; a number that JSON has no word for (inf, nan)
-    becomes its name as a string.
+    A Missing becomes ``{"missing": reason}``; a number that JSON has no word for becomes
+    ``{"number": "inf"}`` (or ``-inf``, ``nan``), which no text of a user's is mistaken for.
     """
     if isinstance(value, Missing):
         return {"missing": value.reason}
@@ -39,7 +39,7 @@ def to_jsonable(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [to_jsonable(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
+        return {"number": str(value)}
     return value
 
 
@@ -51,10 +51,10 @@ def from_jsonable(kind: type[Record], value: Any) -> Record:
     """
     try:
         return typing.cast(Record, _decode(kind, value))
-    except (TypeError, ValueError, KeyError, RecursionError) as error:
+    except (TypeError, ValueError, KeyError, OverflowError, RecursionError) as error:
         raise RecordError(
-            expected=f"a {kind.__name__}",
-            received=f"something else ({error})",
+            expected=f"a whole {kind.__name__}",
+            received=f"a damaged one ({error})",
             do="The file is damaged or is not a record of this kit; record the run again.",
         ) from error
 
@@ -102,7 +102,12 @@ def loads(text: str, *, source: str = "text") -> RunRecord:
             do="A later version of bottleneck-kit wrote it: upgrade with "
             "'pip install --upgrade bottleneck-kit'.",
         )
-    return from_jsonable(RunRecord, content)
+    try:
+        return from_jsonable(RunRecord, content)
+    except RecordError as error:
+        raise RecordError(
+            expected=error.expected, received=f"{error.received} in {source}", do=error.do
+        ) from error
 
 
 def save(record: RunRecord, path: str | Path) -> Path:
@@ -113,13 +118,14 @@ def save(record: RunRecord, path: str | Path) -> Path:
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
+    # Not tempfile: its files are for their owner alone, and a record is there to be handed on.
+    temporary = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
+        with temporary.open("x", encoding="utf-8") as file:
             file.write(dumps(record))
         os.replace(temporary, path)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
     return path
 
@@ -132,7 +138,7 @@ def load(path: str | Path) -> RunRecord:
     """
     try:
         text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:  # ValueError: not UTF-8, or no path at all
         raise RecordError(
             expected="a record file",
             received=f"{path}, which cannot be read ({error})",
@@ -167,17 +173,11 @@ def _decode(kind: Any, value: Any) -> Any:
         return Missing(value["missing"])
     if dataclasses.is_dataclass(kind):
         if not isinstance(value, dict):
-            raise TypeError(f"{kind.__name__} was expected, not {type(value).__name__}")
-        hints = _hints(typing.cast(type, kind))
-        return kind(
-            **{
-                f.name: _decode(hints[f.name], value[f.name])
-                for f in dataclasses.fields(kind)
-                if f.name in value
-            }
-        )
-    if kind is float and isinstance(value, str) and value in ("inf", "-inf", "nan"):
-        return float(value)
+            name = getattr(kind, "__name__", kind)
+            raise TypeError(f"{name} was expected, not {type(value).__name__}")
+        return _decode_record(kind, value)
+    if kind is float and _is_marked_number(value):
+        return float(value["number"])
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if kind is type(None) and value is None:
@@ -187,10 +187,31 @@ def _decode(kind: Any, value: Any) -> Any:
     raise TypeError(f"{getattr(kind, '__name__', kind)} was expected, not {value!r:.40}")
 
 
+def _decode_record(kind: Any, value: dict[str, Any]) -> Any:
+    """Decodes the fields that are there; the message of a failure spells the path to it."""
+    hints = _hints(kind)
+    found = {}
+    for field in dataclasses.fields(kind):
+        if field.name in value:
+            try:
+                found[field.name] = _decode(hints[field.name], value[field.name])
+            except (TypeError, ValueError, KeyError, OverflowError) as error:
+                raise TypeError(f"{field.name}: {error}") from error
+    return kind(**found)
+
+
+def _is_marked_number(value: Any) -> bool:
+    return (
+        isinstance(value, dict)
+        and set(value) == {"number"}
+        and value["number"] in ("inf", "-inf", "nan")
+    )
+
+
 def _decode_union(kinds: tuple[Any, ...], value: Any) -> Any:
     """Takes the first alternative that fits; a missing value only as Missing."""
     if isinstance(value, dict) and set(value) == {"missing"} and Missing in kinds:
-        return Missing(value["missing"])
+        return _decode(Missing, value)
     # Exact scalar types first, so that an int does not become a float where both are allowed.
     for kind in kinds:
         if kind is type(value) and kind in (bool, int, float, str):
@@ -201,6 +222,6 @@ def _decode_union(kinds: tuple[Any, ...], value: Any) -> Any:
             continue
         try:
             return _decode(kind, value)
-        except (TypeError, ValueError, KeyError) as failure:
+        except (TypeError, ValueError, KeyError, OverflowError) as failure:
             error = failure
     raise error

@@ -15,6 +15,7 @@ from rich.text import Text
 from bottleneck_kit.records.diagnosis import Finding
 from bottleneck_kit.records.measurement import Measurement, Missing
 from bottleneck_kit.records.plan import Prescription
+from bottleneck_kit.report.machine import machine_lines
 from bottleneck_kit.report.places import current_folder
 from bottleneck_kit.report.plain_text import to_encoding, wrap
 from bottleneck_kit.report.stage_rows import stage_rows
@@ -26,8 +27,8 @@ from bottleneck_kit.report.wording import (
     gain,
     interval,
     numbers,
+    own_cost,
     prediction,
-    resources,
     stage_name,
 )
 from bottleneck_kit.units import format_seconds, format_share
@@ -275,7 +276,9 @@ class _Layout:
         yield Text("")
         for note in self.report.notes:
             yield Text(wrap(f"• {note}", self.columns - 2).replace("\n", "\n  "))
-        yield self.paragraph(resources(self.report.record, self.report.evidence), 0, "dim")
+        lines = machine_lines(self.report.record, self.report.evidence)
+        for line in filter(None, (*lines, own_cost(self.report.record))):
+            yield self.paragraph(line, 0, "dim")
 
 
 def _heading(words: str, aside: str = "") -> Text:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, fields
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from bottleneck_kit.records.evidence import Evidence, StageEvidence
@@ -11,6 +11,7 @@ from bottleneck_kit.records.measurement import Measurement, Missing
 from bottleneck_kit.records.overhead import Overhead
 from bottleneck_kit.records.plan import Plan
 from bottleneck_kit.records.run_record import RunRecord
+from bottleneck_kit.report.absences import Absences
 from bottleneck_kit.report.stage_rows import fed_stages
 from bottleneck_kit.report.time_split import TimePart, split_fit, split_step
 
@@ -20,37 +21,8 @@ if TYPE_CHECKING:
 SCHEMA = 1
 """Raised whenever a key changes its meaning or goes; new keys may come without that."""
 
-NO_SAMPLER = (
-    "this version does not sample what CPU, GPU, memory, disk and network do during training"
-)
-
 _NOT_SAID = {"not computed", "not recorded", "not read", "not measured"}
 """Reasons of defaults: they say that nobody looked, which a user can do nothing with."""
-
-
-@dataclass
-class _Absences:
-    """Collects why a value is null, under the value's path, while the dictionary is made."""
-
-    reasons: dict[str, str] = field(default_factory=dict)
-
-    def value(self, path: str, value: Any) -> Any:
-        """Gives the value, or None for a Missing (or a number JSON has no word for)."""
-        if isinstance(value, Missing):
-            self.reasons[path] = value.reason
-            return None
-        if isinstance(value, Measurement):
-            return self.value(path, value.value)
-        if isinstance(value, float) and not math.isfinite(value):
-            self.reasons[path] = f"it came out as {value}"
-            return None
-        return value
-
-    def follower(self, leader: str, path: str, value: Any) -> Any:
-        """Gives the value like ``value``, but says no reason that ``leader`` already gave."""
-        if isinstance(value, Missing) and self.reasons.get(leader) == value.reason:
-            return None
-        return self.value(path, value)
 
 
 def report_to_dict(report: Report) -> dict[str, Any]:
@@ -78,14 +50,15 @@ def report_to_dict(report: Report) -> dict[str, Any]:
         autotune: stage -> the value AUTOTUNE chose.
         measurements: number -> {value, low, high, n}: all the diagnosis rests on, with the 95 %
             interval and the number of observations.
-        utilization: null in this version.
+        utilization: what the machine was doing: {interval_s, samples, host, gpus, ...}, each
+            sampled quantity as {mean, p5, p95}.
         unavailable: path or instrument -> reason.
         overhead: {per_step_s, share, probe_s, report_s}: what the kit itself cost.
         job, environment: what was trained, on what.
         notes: sentences a reader has to know, such as that the accelerator was emulated.
     """
     record, evidence, diagnosis = report.record, report.evidence, report.diagnosis
-    absent = _Absences(dict(_instruments(record, evidence)))
+    absent = Absences(dict(_instruments(record, evidence)))
     verdict = diagnosis.verdict
     content = {
         "schema": SCHEMA,
@@ -126,7 +99,7 @@ def report_to_dict(report: Report) -> dict[str, Any]:
         "not_prescribed": dict(report.plan.unpredicted),
         "autotune": _autotune(record, evidence, absent),
         "measurements": _measurements(evidence),
-        "utilization": absent.value("utilization", Missing(NO_SAMPLER)),
+        "utilization": absent.tree("utilization", record.utilization),
         "overhead": _overhead(record.overhead, absent),
         "job": _job(record, absent),
         "environment": _environment(record, absent),
@@ -164,7 +137,7 @@ def _time_part(part: TimePart) -> dict[str, Any]:
     }
 
 
-def _stages(stages: tuple[StageEvidence, ...], absent: _Absences) -> list[dict[str, Any]]:
+def _stages(stages: tuple[StageEvidence, ...], absent: Absences) -> list[dict[str, Any]]:
     feeds = fed_stages(stages)
     reasons = {one.cost_s.reason if isinstance(one.cost_s, Missing) else "" for one in stages}
     common = len(stages) > 1 and len(reasons) == 1
@@ -191,7 +164,7 @@ def _stages(stages: tuple[StageEvidence, ...], absent: _Absences) -> list[dict[s
     return found
 
 
-def _remedies(plan: Plan, absent: _Absences) -> list[dict[str, Any]]:
+def _remedies(plan: Plan, absent: Absences) -> list[dict[str, Any]]:
     found = []
     for remedy in plan.remedies:
         at = "" if remedy.stage is None else f".{remedy.stage}"
@@ -214,7 +187,7 @@ def _remedies(plan: Plan, absent: _Absences) -> list[dict[str, Any]]:
     return found
 
 
-def _autotune(record: RunRecord, evidence: Evidence, absent: _Absences) -> dict[str, Any] | None:
+def _autotune(record: RunRecord, evidence: Evidence, absent: Absences) -> dict[str, Any] | None:
     live = record.pipeline if isinstance(record.pipeline, Missing) else record.pipeline.live
     if isinstance(live, Missing) and not evidence.autotune:
         absent.value("autotune", live)
@@ -238,7 +211,7 @@ def _measurements(evidence: Evidence) -> dict[str, dict[str, Any]]:
     return found
 
 
-def _overhead(overhead: Overhead | Missing, absent: _Absences) -> dict[str, Any] | None:
+def _overhead(overhead: Overhead | Missing, absent: Absences) -> dict[str, Any] | None:
     if isinstance(overhead, Missing):
         absent.value("overhead", overhead)
         return None
@@ -250,7 +223,7 @@ def _overhead(overhead: Overhead | Missing, absent: _Absences) -> dict[str, Any]
     }
 
 
-def _job(record: RunRecord, absent: _Absences) -> dict[str, Any]:
+def _job(record: RunRecord, absent: Absences) -> dict[str, Any]:
     job = record.job
     return {
         "model": job.model,
@@ -266,7 +239,7 @@ def _job(record: RunRecord, absent: _Absences) -> dict[str, Any]:
     }
 
 
-def _environment(record: RunRecord, absent: _Absences) -> dict[str, Any]:
+def _environment(record: RunRecord, absent: Absences) -> dict[str, Any]:
     environment = record.environment
     return {
         "python": environment.python,

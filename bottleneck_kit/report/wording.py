@@ -148,16 +148,12 @@ def absent_thing(path: str) -> str:
     return _INSTRUMENT_WORDS.get(path, path.replace("_", " "))
 
 
-def resources(record: RunRecord, evidence: Evidence) -> str:
-    """Gives the machine, how busy it was, and what the kit itself cost, in one line."""
-    cores = f"{count(evidence.usable_cores)} core{'' if evidence.usable_cores == 1 else 's'}"
-    if isinstance(evidence.cpu_share, Measurement):
-        cores += f", {format_share(evidence.cpu_share.value)} busy with this training"
-    gpus = len(record.environment.gpus)
-    parts = [cores, f"{gpus} GPU{'' if gpus == 1 else 's'}" if gpus else "no GPU"]
-    if not isinstance(record.overhead, Missing):
-        parts.append(
-            f"the kit took {format_seconds(record.overhead.per_step_s)} a step, "
-            f"{format_share(record.overhead.share)} of the fit in all"
-        )
-    return " · ".join(parts)
+def own_cost(record: RunRecord) -> str:
+    """Says what the kit itself cost the training; "" where that is not known."""
+    overhead = record.overhead
+    if isinstance(overhead, Missing):
+        return ""
+    return (
+        f"the kit took {format_seconds(overhead.per_step_s)} a step, "
+        f"{format_share(overhead.share)} of the fit in all"
+    )

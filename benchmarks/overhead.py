@@ -48,7 +48,7 @@ def judge_memory(judge: Judge, *, steps: int) -> None:
     for name, callbacks in (("without", []), ("with", [bk.BottleneckCallback(report=None)])):
         watch = _MemoryWatch((MEMORY_FROM_STEPS, steps))
         dataset = tf.data.Dataset.from_tensors((tf.ones((1, 1)), tf.ones((1, 1)))).repeat()
-        _NoStep.build().fit(
+        _NoStep.make().fit(
             dataset,
             steps_per_epoch=steps,
             callbacks=[*callbacks, watch],
@@ -134,7 +134,7 @@ class _NoStep(keras.Model):
     """Takes its batches and does nothing with them, so that 100,000 steps take seconds."""
 
     @classmethod
-    def build(cls) -> _NoStep:
+    def make(cls) -> _NoStep:
         inputs = keras.Input((1,))
         model = cls(inputs, keras.layers.Dense(1)(inputs))
         model.compile("sgd", "mse")

@@ -17,9 +17,14 @@ _NOTICES = ("I0000 ", "WARNING: All log messages before absl::InitializeLog()")
 def load_tensorflow() -> None:
     """Imports TensorFlow and Keras; notices are left out unless the user has set a log level.
 
+    The demo is about ``tf.data``, so Keras gets its TensorFlow back end whatever the user's
+    settings for other work say.
+
     Raises:
         ImportError: TensorFlow is not installed, or not whole.
     """
+    if "keras" not in sys.modules:
+        os.environ["KERAS_BACKEND"] = "tensorflow"
     if LEVEL in os.environ or "tensorflow" in sys.modules:
         _import()
         return

@@ -318,12 +318,17 @@ def _stack(
 
 
 def stage_evidence(
-    one: Stage, *, total_ms: float | None = None, cores: float = 2.0, behind_batch: bool = False
+    one: Stage,
+    *,
+    total_ms: float | None = None,
+    cores: float = 2.0,
+    behind_batch: bool = False,
+    reads: bool = False,
 ) -> StageEvidence:
     """Makes the evidence of a stage; ``total_ms`` is the cost of all stages, for its share."""
     cost = one.cost
     if isinstance(cost, Missing):
-        return StageEvidence(one, cost, cost, cost, behind_batch=behind_batch)
+        return StageEvidence(one, cost, cost, cost, behind_batch=behind_batch, reads=reads)
     total_s = cost.cost_s if total_ms is None else total_ms / 1e3
     calls = 1.0 if cost.serial else max(1.0, min(cost.parallelism, cores))
     return StageEvidence(
@@ -334,6 +339,7 @@ def stage_evidence(
         parallelism=cost.parallelism,
         serial=cost.serial,
         behind_batch=behind_batch,
+        reads=reads,
     )
 
 
@@ -342,8 +348,16 @@ def stages_evidence(stages: Iterable[Stage], *, cores: float = 2.0) -> tuple[Sta
     stages = tuple(stages)
     total_ms = sum(s.cost.cost_s for s in stages if not isinstance(s.cost, Missing)) * 1e3
     found, behind = [], False
-    for one in stages:
-        found.append(stage_evidence(one, total_ms=total_ms, cores=cores, behind_batch=behind))
+    for place, one in enumerate(stages):
+        found.append(
+            stage_evidence(
+                one,
+                total_ms=total_ms,
+                cores=cores,
+                behind_batch=behind,
+                reads=place == 0 or bool(one.traits.reads_files),
+            )
+        )
         behind = behind or one.kind in {"batch", "padded_batch", "ragged_batch"}
     return tuple(found)
 

@@ -51,6 +51,10 @@ class Rule(abc.ABC):
     def matches(self, evidence: Evidence) -> Iterable[Match]:
         """Gives a match for each place where the rule holds; nothing where it does not."""
 
+    def why_not(self, evidence: Evidence) -> str:
+        """Says why the rule cannot be asked though all of ``needs`` is there; "" where it can."""
+        return ""
+
     @abc.abstractmethod
     def say(self, match: Match, evidence: Evidence) -> str:
         """Says it to a person, in one or two sentences with the numbers."""

@@ -14,12 +14,24 @@ from bottleneck_kit.records.run_record import RunRecord
 from bottleneck_kit.records.stage import Stage
 
 BATCHING = frozenset(
-    {"batch", "padded_batch", "ragged_batch", "window", "bucket_by_sequence_length"}
+    {
+        "batch",
+        "padded_batch",
+        "ragged_batch",
+        "sparse_batch",
+        "map_and_batch",
+        "group_by_window",
+        "window",
+        "keras_arrays",
+        "keras_generator",
+        "keras_py_dataset",
+    }
 )
-UNBATCHING = frozenset({"unbatch", "flat_map", "rebatch"})
+UNBATCHING = frozenset({"unbatch", "flat_map"})
+READS_THROUGH = frozenset({"interleave", "flat_map"})
 
-FREE_OF_COST = frozenset({"prefetch", "repeat", "take", "skip", "options", "enumerate"})
-"""Kinds that only hand elements on: where the live model holds no node of theirs, nothing is lost."""
+FREE_OF_COST = frozenset({"prefetch", "repeat", "take", "skip", "options", "assert_cardinality"})
+"""Kinds that only hand elements on: a live model without their node loses nothing."""
 
 PASSING_NODES = (
     "Root",
@@ -48,14 +60,18 @@ def add_stages(record: RunRecord, evidence: Evidence) -> Evidence:
     cores = record.environment.usable_cores
     costs = [_cost_s(stage) for stage in pipeline.walk()]
     total_s = sum(cost for cost in costs if cost is not None)
+    reading = reading_stages(pipeline.stages)
     stages = tuple(
-        _judge(stage, behind_batch=behind, total_s=total_s, cores=cores)
+        replace(
+            _judge(stage, behind_batch=behind, total_s=total_s, cores=cores),
+            reads=stage.index in reading,
+        )
         for stage, behind in _with_batching(pipeline.stages)
     )
     return replace(
         evidence,
         stages=stages,
-        source_s=_source(pipeline, stages),
+        source_s=_source(stages),
         pipeline_options=dict(pipeline.options),
         has_pipeline=True,
         prefetch_at_end=_prefetch_at_end(pipeline),
@@ -119,32 +135,32 @@ def _with_batching(stages: tuple[Stage, ...]) -> Iterator[tuple[Stage, bool]]:
 
 
 def _gives_batches(stage: Stage, behind_batch: bool) -> bool:
-    if stage.kind in BATCHING or stage.kind == "keras_arrays":
+    if stage.kind in BATCHING:
         return True
     return behind_batch and stage.kind not in UNBATCHING
 
 
-def _source(pipeline: Pipeline, stages: tuple[StageEvidence, ...]) -> Number:
+def _source(stages: tuple[StageEvidence, ...]) -> Number:
     """Gives the thread seconds a step of all stages that read."""
-    reading = reading_stages(pipeline.stages)
-    known = [
-        one.cost_s
-        for one in stages
-        if one.stage.index in reading and not isinstance(one.cost_s, Missing)
-    ]
+    known = [one.cost_s for one in stages if one.reads and not isinstance(one.cost_s, Missing)]
     if not known:
         return Missing("no cost is known of a stage that reads")
     return Measurement.exact(sum(known))
 
 
 def reading_stages(stages: tuple[Stage, ...]) -> frozenset[int]:
-    """Gives the indices of the stages that read: those with no input, and those that open files."""
+    """Gives the indices of the stages that read: those without input, and those that open files.
+
+    An interleave over readers counts, too: the live model books the work of its branches on it.
+    """
     found: set[int] = set()
     for place, stage in enumerate(stages):
         if stage.traits.reads_files or (place == 0 and not stage.branches):
             found.add(stage.index)
         for branch in stage.branches:
             found |= reading_stages(branch)
+            if stage.kind in READS_THROUGH and any(one.traits.reads_files for one in branch):
+                found.add(stage.index)
     return frozenset(found)
 
 

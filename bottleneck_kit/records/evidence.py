@@ -29,6 +29,7 @@ class StageEvidence:
         parallelism: Parallel calls in use, or None where not known.
         serial: Whether it works on one element at a time; None where not known.
         behind_batch: Whether its input is already a batch.
+        reads: Whether the data comes from it: it has no input of its own, or it opens files.
     """
 
     stage: Stage
@@ -38,6 +39,7 @@ class StageEvidence:
     parallelism: int | None = None
     serial: bool | None = None
     behind_batch: bool = False
+    reads: bool = False
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,147 @@
+"""Questions that several rules and the verdict ask of the evidence, each answered in one place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bottleneck_kit.diagnosis import thresholds
+from bottleneck_kit.records.evidence import Evidence, StageEvidence
+from bottleneck_kit.records.measurement import Missing
+from bottleneck_kit.units import format_seconds, format_share
+
+
+@dataclass(frozen=True)
+class InputPart:
+    """How much of the step input takes, and how sure that is.
+
+    Attributes:
+        severity: "none", "moderate" or "high" by the cautious end of the interval; "unknown".
+        reason: Why it is unknown, or why the wait may be something else; "" without either.
+        shared_cores: Whether the doubt is only that the pipeline and the model share saturated
+            cores: the pipeline does cost the step that time, by waiting or by contention.
+    """
+
+    severity: str
+    reason: str = ""
+    shared_cores: bool = False
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether a wait was found and nothing else can explain it."""
+        return self.severity in {"moderate", "high"} and not self.reason
+
+    @property
+    def costs_time(self) -> bool:
+        """Whether the pipeline costs the step time, be it by waiting or by contention."""
+        return self.is_certain or self.shared_cores
+
+
+def judge_input(evidence: Evidence) -> InputPart:
+    """Judges the wait for input: bands on the interval's low end, and doubts about its source."""
+    share, wait = evidence.input_share, evidence.wait_s
+    if isinstance(share, Missing) or isinstance(wait, Missing):
+        missing = share if isinstance(share, Missing) else wait
+        return InputPart("unknown", missing.reason if isinstance(missing, Missing) else "")
+    if evidence.steady_steps < thresholds.FEWEST_STEPS:
+        return InputPart(
+            "unknown",
+            f"expected at least {thresholds.FEWEST_STEPS} steady steps, saw "
+            f"{evidence.steady_steps}; train for more steps",
+        )
+    if max(share.value, share.high) < thresholds.MODERATE_SHARE:
+        return InputPart("none")
+    if wait.high < thresholds.SMALLEST_WAIT_S:
+        return InputPart("none")
+    if share.low < thresholds.MODERATE_SHARE and share.high >= thresholds.HIGH_SHARE:
+        return InputPart(
+            "unknown",
+            f"the times vary too much to tell: between {format_share(share.low)} and "
+            f"{format_share(share.high)} of a step may be waiting; train for more steps",
+        )
+    if share.low < thresholds.MODERATE_SHARE or wait.low < thresholds.SMALLEST_WAIT_S:
+        return InputPart("none")
+    high = (
+        share.low >= thresholds.HIGH_SHARE
+        and evidence.steady_steps >= thresholds.FEWEST_STEPS_FOR_HIGH
+    )
+    severity = "high" if high else "moderate"
+    return _with_doubts(evidence, severity, wait.value)
+
+
+def is_saturated(evidence: Evidence) -> bool:
+    """Says whether this process fills its cores; False where that is not known."""
+    share = evidence.cpu_share
+    return not isinstance(share, Missing) and share.value >= thresholds.SATURATED_SHARE
+
+
+def has_idle_cores(evidence: Evidence) -> bool:
+    """Says whether a further parallel call would find a core; False where that is not known."""
+    share = evidence.cpu_share
+    return not isinstance(share, Missing) and share.value < thresholds.SATURATED_SHARE
+
+
+def trains_on_cpu(evidence: Evidence) -> bool:
+    """Says whether the model computes on the cores that the pipeline uses, too."""
+    return not evidence.environment.gpus and evidence.emulated_ms == 0
+
+
+def unspreadable_s(stage: StageEvidence) -> float | None:
+    """Gives the seconds a step that a stage takes whatever the cores; None where it can be spread.
+
+    For a Python stage the calls wait for each other's lock and count the waiting: cost through
+    calls is the work itself.
+    """
+    if isinstance(stage.cost_s, Missing):
+        return None
+    if stage.stage.traits.python:
+        calls = 1 if stage.serial else max(1, stage.parallelism or 1)
+        return stage.cost_s / calls
+    return stage.cost_s if stage.serial else None
+
+
+def stage_costs_missing(evidence: Evidence) -> str:
+    """Says why no stage can be judged; "" where at least one has a cost."""
+    if isinstance(evidence.has_pipeline, Missing):
+        return evidence.has_pipeline.reason
+    if not evidence.stages:
+        return "the stages of the pipeline are not known"
+    reasons = [one.cost_s.reason for one in evidence.stages if isinstance(one.cost_s, Missing)]
+    if len(reasons) < len(evidence.stages):
+        return ""
+    return f"no stage's cost is known: {reasons[0]}"
+
+
+def _with_doubts(evidence: Evidence, severity: str, wait_s: float) -> InputPart:
+    """Asks what else than input the held batch may be faster for."""
+    if evidence.wait_source != "held batch":
+        return InputPart(severity)
+    doubts = []
+    if evidence.job.dynamic_shapes:
+        doubts.append("batches differ in shape and the held batch has only one")
+    if not isinstance(evidence.recompiles, Missing) and evidence.recompiles > 0:
+        doubts.append("the train step was compiled again in training, on the held batch it was not")
+    pipe = evidence.cpu_pipe_s
+    pipe_s = None if isinstance(pipe, Missing) else pipe.value / max(evidence.usable_cores, 1e-9)
+    saturated = trains_on_cpu(evidence) and is_saturated(evidence)
+    if saturated:
+        doubts.append("the cores are full and the held batch has them for itself")
+    elif trains_on_cpu(evidence) and stage_costs_missing(evidence) and _uses_little_cpu(evidence):
+        doubts.append(
+            "the pipeline's own cost is not known and it uses little CPU: something else may have "
+            "slowed the training, such as another process"
+        )
+    if not doubts:
+        return InputPart(severity)
+    reason = (
+        f"a step on the held batch is {format_seconds(wait_s)} shorter, but that need not be "
+        f"input: {'; '.join(doubts)}"
+    )
+    explained = pipe_s is not None and pipe_s >= 0.5 * wait_s
+    return InputPart("moderate", reason, shared_cores=saturated and len(doubts) == 1 and explained)
+
+
+def _uses_little_cpu(evidence: Evidence) -> bool:
+    pipe, wait = evidence.cpu_pipe_s, evidence.wait_s
+    if isinstance(pipe, Missing) or isinstance(wait, Missing):
+        return True
+    return pipe.value < 0.5 * wait.value

@@ -1,0 +1,89 @@
+"""INP110: the pipeline's work fills the cores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from bottleneck_kit.diagnosis import thresholds
+from bottleneck_kit.diagnosis.conditions import is_saturated, judge_input, unspreadable_s
+from bottleneck_kit.diagnosis.rule import Match, Rule
+from bottleneck_kit.records.evidence import Evidence
+from bottleneck_kit.records.measurement import Missing
+from bottleneck_kit.units import format_seconds, format_share
+
+
+class CpuSaturated(Rule):
+    """The pipeline's work fills the cores: no setting makes it faster on this machine.
+
+    What it checks:
+        Whether the process uses 85 % or more of the cores it may use while the pipeline costs the
+        step time, and no single stage that works alone explains the wait.
+
+    Why it costs time:
+        Preparing a batch takes more CPU seconds than the cores have during a step.
+
+    Evidence used:
+        cpu_share, cpu_step_s, cpu_pipe_s (where a held batch was probed), the stages' bounds.
+
+    Example:
+        Two cores, a step of 83 ms, 160 ms of CPU in it, 120 of them the pipeline's.
+
+    What to do:
+        Less work: cache or bake what is always the same, do it a batch at a time, cast late; or
+        elsewhere: in the model's head, on the device, in a tf.data service, on a larger machine.
+
+    Known problems:
+        Only this process is seen. A neighbour that takes the cores makes them read as idle here,
+        and then the job looks like one of a serial stage or a slow source.
+    """
+
+    code = "INP110"
+    name = "cpu-saturated"
+    needs = ("input_share", "cpu_share", "cpu_step_s", "step_s")
+    remedies = (
+        "head",
+        "vectorize",
+        "cache",
+        "bake",
+        "device",
+        "late_cast",
+        "fuse",
+        "dali",
+        "service",
+        "machine",
+    )
+
+    def matches(self, evidence: Evidence) -> Iterable[Match]:
+        """Gives one match where the cores are full of the pipeline's work."""
+        cpu, share, step = evidence.cpu_step_s, evidence.cpu_share, evidence.step_s
+        if isinstance(cpu, Missing) or isinstance(share, Missing) or isinstance(step, Missing):
+            return
+        part = judge_input(evidence)
+        if not (part.costs_time and is_saturated(evidence)):
+            return
+        pipe = evidence.cpu_pipe_s
+        pipe_s = None if isinstance(pipe, Missing) else pipe.value
+        if pipe_s is not None and pipe_s < thresholds.PIPELINE_CPU_SHARE * cpu.value:
+            return
+        alone = [unspreadable_s(one) or 0.0 for one in evidence.stages]
+        if max(alone, default=0.0) >= thresholds.EXPLAINS_SHARE * step.value:
+            return
+        numbers: dict[str, float | int | str | None] = {
+            "cpu_share": share.value,
+            "cpu_step_s": cpu.value,
+            "cpu_pipe_s": pipe_s,
+            "step_s": step.value,
+            "usable_cores": evidence.usable_cores,
+        }
+        yield Match(part.severity, numbers=numbers)
+
+    def say(self, match: Match, evidence: Evidence) -> str:
+        """Says how full the cores are and how much of it is the pipeline."""
+        numbers = match.numbers
+        pipe_s = numbers["cpu_pipe_s"]
+        part = "" if pipe_s is None else f", {format_seconds(float(pipe_s))} of it the pipeline's"
+        return (
+            f"A step uses {format_seconds(float(numbers['cpu_step_s'] or 0))} of CPU time{part}: "
+            f"{format_share(float(numbers['cpu_share'] or 0))} of the "
+            f"{float(numbers['usable_cores'] or 0):g} cores. More parallel calls cannot help."
+        )

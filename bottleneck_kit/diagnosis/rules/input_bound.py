@@ -1,0 +1,91 @@
+"""INP101: the step waits for its input."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from bottleneck_kit.diagnosis.conditions import judge_input
+from bottleneck_kit.diagnosis.rule import Match, Rule
+from bottleneck_kit.records.evidence import Evidence
+from bottleneck_kit.records.measurement import Missing
+from bottleneck_kit.units import format_seconds, format_share
+
+
+class InputBound(Rule):
+    """The step waits for its input.
+
+    What it checks:
+        Whether the wait for input takes at least 5 % (moderate) or 20 % (high, with 20 steady
+        steps or more) of a step, by the low end of its 95 % interval, and more than 0.2 ms.
+
+    Why it costs time:
+        The accelerator is idle while the train function waits for the next batch.
+
+    Evidence used:
+        wait_s from the gaps between two fetches (exact), or else the difference to the step on a
+        held batch (an upper bound); input_share, steady_steps.
+
+    Example:
+        A step of 83 ms of which 48 ms pass in GetNext: 58 %, high.
+
+    What to do:
+        See the findings INP110 to INP115, which name the cause, and the remedies in order of
+        their predicted gain.
+
+    Known problems:
+        Without gaps (steps_per_execution above 1, PyDataset with workers, autotune off) the wait
+        comes from the held batch, which is fast for other reasons, too. Where one of them is seen
+        (full cores, batches of several shapes, compilations) the rule is not evaluated.
+    """
+
+    code = "INP101"
+    name = "input-bound"
+    needs = ("input_share", "wait_s", "step_s")
+    remedies = ("tune", "cache", "bake", "head", "service", "machine")
+
+    def why_not(self, evidence: Evidence) -> str:
+        """Gives the reason for which the wait is not known or may be something else."""
+        return judge_input(evidence).reason
+
+    def matches(self, evidence: Evidence) -> Iterable[Match]:
+        """Gives one match where the job waits."""
+        part = judge_input(evidence)
+        share, wait, step = evidence.input_share, evidence.wait_s, evidence.step_s
+        if isinstance(share, Missing) or isinstance(wait, Missing) or isinstance(step, Missing):
+            return
+        if not part.is_certain:
+            return
+        numbers: dict[str, float | int | str | None] = {
+            "input_share": share.value,
+            "input_share_low": share.low,
+            "input_share_high": share.high,
+            "wait_s": wait.value,
+            "step_s": step.value,
+            "wait_source": evidence.wait_source,
+            "steady_steps": evidence.steady_steps,
+        }
+        yield Match(part.severity, numbers=numbers, remedies=_remedies(evidence))
+
+    def say(self, match: Match, evidence: Evidence) -> str:
+        """Says share and seconds, and for arrays that Keras' adapter makes the batches."""
+        numbers = match.numbers
+        bound = "at most " if evidence.wait_source == "held batch" else ""
+        adapter = ""
+        if evidence.job.input_kind == "arrays":
+            adapter = " The batches come from Keras' array adapter (NumPy input)."
+        return (
+            f"A step waits {bound}{format_seconds(float(numbers['wait_s'] or 0))} of its "
+            f"{format_seconds(float(numbers['step_s'] or 0))} for input: "
+            f"{format_share(float(numbers['input_share'] or 0))} (95 % interval "
+            f"{format_share(float(numbers['input_share_low'] or 0))} to "
+            f"{format_share(float(numbers['input_share_high'] or 0))}).{adapter}"
+        )
+
+
+def _remedies(evidence: Evidence) -> tuple[str, ...] | None:
+    """Without stages of the user there is nothing of theirs to tune, cache or bake."""
+    if evidence.job.input_kind == "arrays":
+        return ("steps_per_execution", "machine")
+    if evidence.job.input_kind in {"generator", "py_dataset"}:
+        return ("processes", "vectorize", "bake", "machine")
+    return None

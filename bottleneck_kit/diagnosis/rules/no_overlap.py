@@ -1,0 +1,79 @@
+"""INP114: the next batch is not prepared while the step computes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from bottleneck_kit.diagnosis import thresholds
+from bottleneck_kit.diagnosis.conditions import judge_input, stage_costs_missing
+from bottleneck_kit.diagnosis.rule import Match, Rule
+from bottleneck_kit.records.evidence import Evidence
+from bottleneck_kit.records.measurement import Missing
+from bottleneck_kit.units import format_seconds
+
+
+class NoOverlap(Rule):
+    """The next batch is not prepared while the step computes.
+
+    What it checks:
+        Whether the step waits for input although preparing a batch takes less time than the rest
+        of the step, and at least half of the preparation is not hidden behind it. A pipeline that
+        ends in a prefetch, be it an injected one, is not named.
+
+    Why it costs time:
+        Preparation and step take turns: each waits for the other.
+
+    Evidence used:
+        The stages' bounds together (the time to prepare a batch), wait_s, step_s, overlap_share,
+        whether the running pipeline ends in a prefetch.
+
+    Example:
+        Preparing takes 10 ms and the step computes 12 ms: 23 ms without a prefetch, 13 with one.
+
+    What to do:
+        End the pipeline in prefetch(tf.data.AUTOTUNE).
+
+    Known problems:
+        tf.data adds a prefetch by itself unless autotune or that option is off, so a missing
+        prefetch in the code is no sign by itself; only the measurement counts.
+    """
+
+    code = "INP114"
+    name = "no-overlap"
+    needs = ("input_share", "wait_s", "step_s", "overlap_share")
+    remedies = ("tune",)
+
+    def why_not(self, evidence: Evidence) -> str:
+        """Gives the reason where no stage has a cost."""
+        return stage_costs_missing(evidence)
+
+    def matches(self, evidence: Evidence) -> Iterable[Match]:
+        """Gives one match where preparation and step take turns."""
+        wait, step, overlap = evidence.wait_s, evidence.step_s, evidence.overlap_share
+        if isinstance(wait, Missing) or isinstance(step, Missing) or isinstance(overlap, Missing):
+            return
+        part = judge_input(evidence)
+        if not part.is_certain or evidence.prefetch_at_end:
+            return
+        bounds = [one.bound_s for one in evidence.stages if not isinstance(one.bound_s, Missing)]
+        prepare_s, busy_s = sum(bounds), step.value - wait.value
+        if prepare_s >= busy_s or overlap.value >= thresholds.OVERLAP_SHARE:
+            return
+        yield Match(
+            part.severity,
+            numbers={
+                "prepare_s": prepare_s,
+                "busy_s": busy_s,
+                "wait_s": wait.value,
+                "overlap_share": overlap.value,
+            },
+        )
+
+    def say(self, match: Match, evidence: Evidence) -> str:
+        """Says the two times that could overlap."""
+        numbers = match.numbers
+        return (
+            f"Preparing a batch takes {format_seconds(float(numbers['prepare_s'] or 0))}, less "
+            f"than the {format_seconds(float(numbers['busy_s'] or 0))} the step is busy, and yet "
+            f"it waits {format_seconds(float(numbers['wait_s'] or 0))}: they take turns."
+        )

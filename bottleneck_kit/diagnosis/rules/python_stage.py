@@ -1,0 +1,102 @@
+"""INP112: Python code in the pipeline holds the interpreter lock."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from bottleneck_kit.diagnosis import thresholds
+from bottleneck_kit.diagnosis.conditions import judge_input, stage_costs_missing, unspreadable_s
+from bottleneck_kit.diagnosis.rule import Match, Rule
+from bottleneck_kit.records.evidence import Evidence
+from bottleneck_kit.records.measurement import Missing
+from bottleneck_kit.units import format_seconds
+
+PYTHON_INPUTS = {"generator": "a Python generator", "py_dataset": "a keras.utils.PyDataset"}
+"""Values of ``Job.input_kind`` that are Python as a whole."""
+
+
+class PythonStage(Rule):
+    """Python code in the pipeline holds the interpreter lock.
+
+    What it checks:
+        Whether a stage that runs Python (py_function, numpy_function, from_generator) takes at
+        least 40 % of the step, its time divided by its parallel calls, and the step waits for
+        input; or whether the whole input is Python (a generator, a PyDataset) and the step waits.
+
+    Why it costs time:
+        Only one thread runs Python at a time. Parallel calls wait for each other, and for
+        Keras' loop; AUTOTUNE cannot help.
+
+    Evidence used:
+        Cost and parallelism of the stages that run Python, step_s, input_share, input_kind.
+
+    Example:
+        A numpy_function with a Python loop: 20 ms a step with one call and with eight.
+
+    What to do:
+        Write it in TensorFlow ops (a batch at a time where that is possible), run it in
+        processes, or write its result to records once.
+
+    Known problems:
+        Python that releases the lock (reading, sleeping, most of NumPy) would gain from parallel
+        calls; from outside the two look the same, so calls are never advised here.
+    """
+
+    code = "INP112"
+    name = "python-stage"
+    needs = ("input_share", "step_s")
+    remedies = ("vectorize", "processes", "bake", "service")
+
+    def why_not(self, evidence: Evidence) -> str:
+        """Gives the reason where no stage has a cost and the input is not Python as a whole."""
+        if evidence.job.input_kind in PYTHON_INPUTS:
+            return ""
+        return stage_costs_missing(evidence)
+
+    def matches(self, evidence: Evidence) -> Iterable[Match]:
+        """Gives a match for each Python stage that limits the step, or one for a Python input."""
+        part, step = judge_input(evidence), evidence.step_s
+        if isinstance(step, Missing) or not part.costs_time:
+            return
+        found = False
+        for one in evidence.stages:
+            seconds = unspreadable_s(one)
+            if not one.stage.traits.python or seconds is None:
+                continue
+            if seconds < thresholds.LIMITING_SHARE * step.value:
+                continue
+            found = True
+            numbers: dict[str, float | int | str | None] = {
+                "stage": one.stage.label,
+                "place": one.stage.place,
+                "python_s": seconds,
+                "step_s": step.value,
+                "parallelism": one.parallelism,
+            }
+            yield Match(part.severity, stage=one.stage.index, numbers=numbers)
+        if not found and evidence.job.input_kind in PYTHON_INPUTS and _costs_unknown(evidence):
+            whole = PYTHON_INPUTS[evidence.job.input_kind]
+            numbers = {"stage": whole, "place": "", "python_s": None, "step_s": step.value}
+            yield Match(part.severity, numbers=numbers)
+
+    def say(self, match: Match, evidence: Evidence) -> str:
+        """Names the stage and says that parallel calls do not help."""
+        numbers = match.numbers
+        place = f" ({numbers['place']})" if numbers["place"] else ""
+        taken = ""
+        if numbers["python_s"] is not None:
+            taken = (
+                f" for {format_seconds(float(numbers['python_s']))} of each step of "
+                f"{format_seconds(float(numbers['step_s'] or 0))}"
+            )
+        return (
+            f"{numbers['stage']}{place} runs Python{taken}. One thread at a time can do that: "
+            "more parallel calls, prefetching and AUTOTUNE do not make it faster."
+        )
+
+
+def _costs_unknown(evidence: Evidence) -> bool:
+    """Whether no Python stage has a cost, so that the input is judged as a whole."""
+    return not any(
+        one.stage.traits.python and not isinstance(one.cost_s, Missing) for one in evidence.stages
+    )

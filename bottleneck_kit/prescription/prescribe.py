@@ -1,0 +1,73 @@
+"""Asks every remedy what it would bring, and puts the answers in order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from bottleneck_kit.prescription.table import ALL_REMEDIES, Row
+from bottleneck_kit.records.diagnosis import Diagnosis
+from bottleneck_kit.records.evidence import Evidence
+from bottleneck_kit.records.measurement import Missing
+from bottleneck_kit.records.plan import SAFETY_CLASSES, Plan, Prescription
+
+SAME_GAIN_SHARE = 0.01
+"""Difference of two predictions, as a share of the step, that is no difference.
+
+Far inside the model's own error: the easier remedy then comes first.
+"""
+
+
+def prescribe(
+    evidence: Evidence, diagnosis: Diagnosis, *, remedies: Mapping[str, Row] = ALL_REMEDIES
+) -> Plan:
+    """Gives the remedies for a job, best first.
+
+    Args:
+        evidence: The numbers of the run.
+        diagnosis: What was concluded from them.
+        remedies: The remedies to ask.
+
+    Returns:
+        Those that apply, in order of predicted gain (of equal gains the easier and safer first),
+        those without a prediction last. ``unpredicted`` says why a remedy that a finding asked
+        for, or one that broke, is not among them.
+    """
+    given: list[Prescription] = []
+    unpredicted: dict[str, str] = {}
+    asked = {name for finding in diagnosis.findings for name in finding.remedies}
+    for name, row in remedies.items():
+        try:
+            prescriptions = list(row.judge.prescriptions(evidence, diagnosis))
+            if not prescriptions and name in asked:
+                unpredicted[name] = row.judge.why_not(evidence, diagnosis)
+        except Exception as error:  # one broken remedy must not lose the others'
+            unpredicted[name] = f"could not be judged: {type(error).__name__}: {error}"
+            continue
+        given += prescriptions
+    for name in sorted(asked - set(remedies)):
+        unpredicted[name] = "this version of the kit does not know it"
+    efforts = {name: row.judge.effort for name, row in remedies.items()}
+    given.sort(key=lambda one: _order(one, evidence, efforts))
+    return Plan(remedies=tuple(given), unpredicted=unpredicted)
+
+
+def _order(
+    one: Prescription, evidence: Evidence, efforts: Mapping[str, int]
+) -> tuple[bool, bool, float, int, int, str, int]:
+    """Gives the sort key: gain, effort, safety, name, place; without a prediction last."""
+    predicted = one.predicted_step_s
+    missing = isinstance(predicted, Missing) or isinstance(evidence.step_s, Missing)
+    rank = 0.0
+    if not isinstance(predicted, Missing) and not isinstance(evidence.step_s, Missing):
+        unit_s = SAME_GAIN_SHARE * evidence.step_s.value
+        rank = round(predicted / unit_s) if unit_s > 0 else predicted
+    return (
+        missing,
+        # Of those without a number, what a finding asks for comes first.
+        missing and not one.findings,
+        rank,
+        efforts.get(one.name, 0),
+        SAFETY_CLASSES.index(one.safety),
+        one.name,
+        -1 if one.stage is None else one.stage,
+    )

@@ -1,0 +1,113 @@
+"""Remedy ``processes``: run Python work in several processes, each with a lock of its own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import ClassVar
+
+from bottleneck_kit.prescription import snippet
+from bottleneck_kit.prescription.change import Change
+from bottleneck_kit.prescription.remedy import Remedy
+from bottleneck_kit.prescription.stage_order import PYTHON_SOURCES
+from bottleneck_kit.prescription.what_if import predict
+from bottleneck_kit.records.diagnosis import Diagnosis
+from bottleneck_kit.records.evidence import Evidence, StageEvidence
+from bottleneck_kit.records.plan import Prescription
+from bottleneck_kit.units import format_seconds
+
+PROCESS_ERROR_SHARE = 0.5
+"""Stated error: what handing elements between processes costs depends on their size and type."""
+
+
+class Processes(Remedy):
+    """Moves the Python stages out of the training process.
+
+    One lock lets one thread of a process run Python at a time. Processes do not share it, but
+    they do share the cores: where those are busy, they bring nothing, and the arithmetic says so.
+    """
+
+    name: ClassVar[str] = "processes"
+    safety: ClassVar[str] = "redraws"
+    effort: ClassVar[int] = 3
+
+    def prescriptions(self, evidence: Evidence, diagnosis: Diagnosis) -> Iterable[Prescription]:
+        """Gives one for each stage that runs Python."""
+        count = max(1, math.floor(evidence.usable_cores))
+        for one in evidence.stages:
+            stage = one.stage
+            if stage.traits.python is not True or stage.kind == "keras_arrays":
+                continue
+            findings = self.asked_by(diagnosis, [stage.index])
+            change = Change(
+                calls={stage.index: float(count)},
+                python_processes=count,
+                error_share=PROCESS_ERROR_SHARE,
+            )
+            prediction = predict(evidence, change)
+            if not self.worth_giving(evidence, prediction, findings):
+                continue
+            spent = "" if isinstance(one.cost_s, float) is False else _spent(one)
+            yield self.give(
+                prediction,
+                stage=stage.index,
+                cost=f"{count} processes with their memory; elements and the function must pickle",
+                text=f"{stage.name} runs Python{spent}, one call at a time however many threads "
+                "ask, because of the interpreter's lock. Each process has a lock of its own; "
+                "TensorFlow ops in its place would need none. Random draws differ, and each "
+                "process needs a seed of its own.",
+                snippet=_snippet(one, count),
+                findings=findings,
+            )
+
+    def why_not(self, evidence: Evidence, diagnosis: Diagnosis) -> str:
+        """Says that no stage runs Python."""
+        return "no stage is known to run Python while training"
+
+
+def _spent(one: StageEvidence) -> str:
+    return f" for {format_seconds(one.cost_s)} a step" if isinstance(one.cost_s, float) else ""
+
+
+def _snippet(one: StageEvidence, count: int) -> str:
+    name = snippet.function_name(one.stage)
+    if one.stage.kind in {"keras_py_dataset", "keras_generator"}:
+        return (
+            "# YourDataset: the keras.utils.PyDataset you hand to fit (make one of a generator)\n"
+            f"dataset = YourDataset(..., workers={count}, use_multiprocessing=True)"
+        )
+    pool = (
+        "import multiprocessing\n"
+        "from concurrent.futures import ProcessPoolExecutor\n\n"
+        "# spawn: a forked child of a process that uses TensorFlow hangs\n"
+        'context = multiprocessing.get_context("spawn")\n'
+        f"pool = ProcessPoolExecutor(max_workers={count}, mp_context=context)\n\n\n"
+    )
+    if one.stage.kind in PYTHON_SOURCES:
+        note = snippet.comment(
+            f"load_one(i): makes element i, what {name} yields as its i-th; number_of_elements "
+            "and output_signature: as you have them"
+        )
+        return (
+            f"{note}\n{pool}"
+            "def elements():\n"
+            "    yield from pool.map(load_one, range(number_of_elements), chunksize=8)\n\n\n"
+            "dataset = tf.data.Dataset.from_generator(elements, "
+            "output_signature=output_signature)"
+        )
+    note = snippet.comment(
+        f"{name}: the Python function itself{snippet.where(one.stage)}, at the top of a module; "
+        "output_types: its Tout"
+    )
+    stage_call = snippet.call(
+        one.stage,
+        function="lambda *element: tf.numpy_function(in_process, element, output_types)",
+        num_parallel_calls=count,
+    )
+    return (
+        f"{note}\n{pool}"
+        "def in_process(*element):\n"
+        "    # waiting for the result releases the lock\n"
+        f"    return pool.submit({name}, *element).result()\n\n\n"
+        f"dataset = dataset{stage_call}"
+    )

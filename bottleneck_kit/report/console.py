@@ -16,7 +16,7 @@ from bottleneck_kit.records.diagnosis import Finding
 from bottleneck_kit.records.measurement import Measurement, Missing
 from bottleneck_kit.records.plan import Prescription
 from bottleneck_kit.report.machine import machine_lines
-from bottleneck_kit.report.places import current_folder
+from bottleneck_kit.report.places import current_folder, short_place
 from bottleneck_kit.report.plain_text import to_encoding, wrap
 from bottleneck_kit.report.stage_rows import stage_rows
 from bottleneck_kit.report.summary import look_at, remedy_title, try_first, unjudged
@@ -114,6 +114,20 @@ class _Layout:
         wrapped = Text(wrap(text, self.columns - indent), style=style)
         return Padding(wrapped, (0, 0, 0, indent))
 
+    def place_of(self, index: int | None) -> str:
+        for one in self.report.stages:
+            if one.stage.index == index:
+                file, line = one.stage.file, one.stage.line
+                return short_place(file, line, width=self.columns // 2, folder=self.folder)
+        return ""
+
+    def with_short_places(self, text: str) -> str:
+        """Gives a text in which the places of stages are as short as in the table."""
+        for one in self.report.stages:
+            if one.stage.place:
+                text = text.replace(one.stage.place, self.place_of(one.stage.index))
+        return text
+
     def summary(self) -> Iterator[RenderableType]:
         """The verdict, the stage and the first cure: enough for who reads no further."""
         verdict = self.report.verdict
@@ -196,11 +210,13 @@ class _Layout:
 
     def finding(self, finding: Finding) -> Iterator[RenderableType]:
         stage = stage_name(self.report.stages, finding.stage)
+        if place := self.place_of(finding.stage):
+            stage += f", {place}"
         title = Text(" " * INDENT).append("● ", style=SEVERITY_STYLES.get(finding.severity, ""))
         title.append(f"{finding.code} {finding.name}", style="bold")
         title.append(f"  {finding.severity}{f', {stage}' if stage else ''}", style="dim")
         yield title
-        yield self.paragraph(finding.text, 2 * INDENT)
+        yield self.paragraph(self.with_short_places(finding.text), 2 * INDENT)
         if rests_on := numbers(finding):
             yield self.paragraph(rests_on, 2 * INDENT, "dim")
 
@@ -248,7 +264,7 @@ class _Layout:
         grid.add_row(number, title)
         yield grid
         indent = len(number)
-        yield self.paragraph(remedy.text, indent)
+        yield self.paragraph(self.with_short_places(remedy.text), indent)
         safety = f"{remedy.safety}: {SAFETY_WORDS.get(remedy.safety, '')}".rstrip(": ")
         cost = f" · cost: {remedy.cost}" if remedy.cost else ""
         yield self.paragraph(f"{safety}{cost}", indent, "dim")

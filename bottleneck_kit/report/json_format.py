@@ -42,7 +42,8 @@ def report_to_dict(report: Report) -> dict[str, Any]:
         stages: {index, kind, name, file, line, cost_s, share, parallelism, serial, bound_s,
             feeds, note}; cost_s are thread seconds a step, bound_s what the stage alone imposes
             on a step, feeds the stage that a branch leads into (null on the main line).
-        findings: {code, name, severity, stage, evidence, text, remedies}, worst first.
+        findings: {code, name, severity, stage, evidence, text, remedies}, worst first; a null
+            in a finding's evidence is a number the rule did not have.
         not_evaluated: {code, name, reason}: rules that could not be asked.
         remedies: {name, stage, predicted_step_s, low_s, high_s, safety, snippet, cost, text,
             findings}, best first.

@@ -26,11 +26,20 @@ _PLAIN_SIGNS = str.maketrans(
 )
 
 
+SEPARATOR = " · "
+
+
 def wrap(text: str, columns: int) -> str:
     """Wraps at spaces, but never between a number and its unit.
 
-    A word longer than ``columns`` (a path, mostly) stays whole on a line of its own.
+    What stands between two separators (``a 1 ms · b 2 ms``) is kept together where a line holds
+    it. A word longer than ``columns`` (a path, mostly) stays whole on a line of its own.
     """
+    if SEPARATOR in text:
+        items = text.split(SEPARATOR)
+        text = SEPARATOR.join(
+            item.replace(" ", _GLUE) if len(item) + 2 <= columns else item for item in items
+        ).replace(SEPARATOR, f"{_GLUE}· ")
     glued = _BEFORE_A_UNIT.sub(_GLUE, text)
     lines = textwrap.wrap(glued, max(1, columns), break_long_words=False, break_on_hyphens=False)
     return "\n".join(lines).replace(_GLUE, " ")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,9 @@ from bottleneck_kit.units import format_seconds, format_share
 
 if TYPE_CHECKING:
     from bottleneck_kit.report.report import Report
+
+_NAMED_NUMBER = re.compile(r"^\w+ is missing: ")
+"""Which number a rule lacks matters less than why it is lacking, by which rules are grouped."""
 
 VERDICT_RULE = "INP101"
 """The rule that repeats the verdict; it names no cause to look at."""
@@ -72,7 +76,8 @@ def unjudged(report: Report, *, full: bool = False) -> list[tuple[str, list[str]
     """
     groups: dict[str, list[str]] = {}
     for rule in report.diagnosis.not_evaluated:
-        groups.setdefault(rule.reason, []).append(f"{rule.code} {rule.name}")
+        reason = _NAMED_NUMBER.sub("", rule.reason)
+        groups.setdefault(reason, []).append(f"{rule.code} {rule.name}")
     for path, reason in report.unavailable.items():
         single = "." in path and not path.startswith("verdict.")
         # What an earlier line already explains, or what no version could have, is noise.

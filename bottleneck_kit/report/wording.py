@@ -107,9 +107,14 @@ def number(name: str, value: float | int | str | None) -> str:
 
 
 def numbers(finding: Finding) -> str:
-    """Gives the numbers a finding rests on, in one line; names without a value are left out."""
+    """Gives the numbers a finding rests on, in one line.
+
+    Names without a value are left out, and the stage, which the finding's title names.
+    """
     return " · ".join(
-        number(name, value) for name, value in finding.evidence.items() if value is not None
+        number(name, value)
+        for name, value in finding.evidence.items()
+        if value not in (None, "") and name not in ("stage", "place")
     )
 
 

@@ -101,9 +101,16 @@ def input_bound() -> Report:
                 "cpu-saturated",
                 "high",
                 3,
-                {"cpu_share": 0.94, "usable_cores": 2.0, "cpu_step_s": 0.156, "note": None},
-                "Both cores are busy: more parallel calls cannot help. map blur is the largest "
-                "part of the work, with 40.0 ms of it a step.",
+                {
+                    "stage": "map blur",
+                    "place": f"{SOURCE}:58",
+                    "cpu_share": 0.94,
+                    "usable_cores": 2.0,
+                    "cpu_step_s": 0.156,
+                    "note": None,
+                },
+                "Both cores are busy: more parallel calls cannot help. map blur "
+                f"({SOURCE}:58) is the largest part of the work, with 40.0 ms of it a step.",
                 ("machine", "bake", "head"),
             ),
         ),

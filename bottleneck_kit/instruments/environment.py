@@ -65,6 +65,22 @@ def read_environment(root: Path = Path("/")) -> Environment:
     )
 
 
+def bare_environment() -> Environment:
+    """Gives what is known without asking anybody: for when reading the rest has failed."""
+    reason = "the environment could not be read"
+    cores = os.cpu_count() or 1
+    return Environment(
+        python=platform.python_version(),
+        tensorflow=Missing(reason),
+        keras=Missing(reason),
+        kit=__version__,
+        platform=platform.system(),
+        cpu_model=Missing(reason),
+        cores=cores,
+        usable_cores=float(cores),
+    )
+
+
 def usable_cpu_cores(root: Path = Path("/")) -> tuple[float, str]:
     """Gives the cores this process may use, and what limits them ("" where nothing does)."""
     cores = float(psutil.cpu_count(logical=True) or 1)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from datetime import datetime, timezone
 from typing import Any
 
-from bottleneck_kit.instruments.environment import read_environment
+from bottleneck_kit.instruments.environment import bare_environment, read_environment
 from bottleneck_kit.instruments.fit_hook import FitHook, FitListener
 from bottleneck_kit.instruments.held_batch import time_held_batch
 from bottleneck_kit.instruments.job_reader import read_job
@@ -79,7 +79,9 @@ class FitRecorder(FitListener):
         self._probe_s = 0.0
         self.report_s = 0.0
         self._created_at = datetime.now(timezone.utc).isoformat(timespec="seconds")
-        self._environment = read_environment()
+        with self._guarded("environment", bare_environment()) as environment:
+            environment.value = read_environment()
+        self._environment = environment.value
         self._begin_s = time.perf_counter()
         self._end_s: float | None = None
         self._iterator_first_index = 0
@@ -91,12 +93,13 @@ class FitRecorder(FitListener):
         self._emulated_ms = sum(
             float(getattr(layer, "emulated_ms", 0) or 0) for layer in _layers(model)
         )
-        self._sampler = UtilizationSampler(sample_interval_s)
-        self._sampler.start()
         self.hook = FitHook.acquire(model)
         if probe:
             self.hook.want_held_batch()
         self.hook.add(self)
+        self._sampler = UtilizationSampler(sample_interval_s)
+        with self._guarded("utilization"):
+            self._sampler.start()
 
     # What the callback passes on from Keras' hooks.
 

@@ -65,7 +65,7 @@ class LateCast(Remedy):
             cost="a few lines moved; the model, if the layer goes there",
             text=f"{caster.stage.name} casts to a wider type first: from {format_bytes(narrow)} to "
             f"{format_bytes(wide)}. Cast later, the stages behind it and the copy to the "
-            f"accelerator carry {saved} {unit} less. The time of that copy is not in the record, so "
+            f"accelerator carry {saved} {unit} less. The time of that copy is not recorded, so "
             "the prediction leaves it out.",
             snippet=_snippet(caster),
             findings=findings,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from bottleneck_kit.prescription.remedy import WORTH_SHARE
 from bottleneck_kit.prescription.table import ALL_REMEDIES, Row
 from bottleneck_kit.records.diagnosis import Diagnosis
 from bottleneck_kit.records.evidence import Evidence
@@ -30,7 +31,7 @@ def prescribe(
     Returns:
         Those that apply, in order of predicted gain (of equal gains the easier and safer first),
         those without a prediction last. ``unpredicted`` says why a remedy that a finding asked
-        for, or one that broke, is not among them.
+        for, or one that broke, is not among them; a predicted gain of nothing is such a reason.
     """
     given: list[Prescription] = []
     unpredicted: dict[str, str] = {}
@@ -38,17 +39,39 @@ def prescribe(
     for name, row in remedies.items():
         try:
             prescriptions = list(row.judge.prescriptions(evidence, diagnosis))
-            if not prescriptions and name in asked:
-                unpredicted[name] = row.judge.why_not(evidence, diagnosis)
+            kept = [one for one in prescriptions if _is_worth_showing(one, evidence, diagnosis)]
+            if not kept and name in asked:
+                idle = " ".join(one.text for one in prescriptions)
+                unpredicted[name] = (
+                    f"is predicted to bring nothing here. {idle}"
+                    if prescriptions
+                    else row.judge.why_not(evidence, diagnosis)
+                )
         except Exception as error:  # one broken remedy must not lose the others'
             unpredicted[name] = f"could not be judged: {type(error).__name__}: {error}"
             continue
-        given += prescriptions
+        given += kept
     for name in sorted(asked - set(remedies)):
         unpredicted[name] = "this version of the kit does not know it"
     efforts = {name: row.judge.effort for name, row in remedies.items()}
     given.sort(key=lambda one: _order(one, evidence, efforts))
     return Plan(remedies=tuple(given), unpredicted=unpredicted)
+
+
+def _is_worth_showing(one: Prescription, evidence: Evidence, diagnosis: Diagnosis) -> bool:
+    """Says whether a prescription stays in the plan.
+
+    One that is predicted to bring nothing stays only for a finding about its own stage: there the
+    reader looks for an answer. A finding about the whole job names what may help in general.
+    """
+    if isinstance(one.predicted_step_s, Missing) or isinstance(evidence.step_s, Missing):
+        return True
+    if evidence.step_s.value - one.predicted_step_s >= WORTH_SHARE * evidence.step_s.value:
+        return True
+    return any(
+        finding.stage is not None and finding.code in one.findings and one.name in finding.remedies
+        for finding in diagnosis.findings
+    )
 
 
 def _order(

@@ -9,7 +9,7 @@ from bottleneck_kit.prescription import snippet
 from bottleneck_kit.prescription.change import Change
 from bottleneck_kit.prescription.remedy import Remedy
 from bottleneck_kit.prescription.stage_load import stage_seconds
-from bottleneck_kit.prescription.stage_order import PYTHON_SOURCES, is_random, main_line, named
+from bottleneck_kit.prescription.stage_order import is_random, main_line, named
 from bottleneck_kit.prescription.what_if import predict
 from bottleneck_kit.records.diagnosis import Diagnosis
 from bottleneck_kit.records.evidence import Evidence, StageEvidence
@@ -104,13 +104,9 @@ class Tune(Remedy):
         )
 
     def _reads(self, evidence: Evidence, diagnosis: Diagnosis) -> Iterable[Prescription]:
-        for one in evidence.stages:
+        for one in main_line(evidence):
             stage = one.stage
-            if not (stage.traits.reads_files or stage.kind in FILE_READERS):
-                continue
-            if stage.traits.python or stage.kind in PYTHON_SOURCES | {"list_files"}:
-                continue
-            if (one.parallelism or 1) >= READS_AT_ONCE:
+            if not _reads_files(one) or (one.parallelism or 1) >= READS_AT_ONCE:
                 continue
             waits = (
                 isinstance(evidence.cpu_share, Missing)
@@ -174,12 +170,21 @@ def _draws(one: StageEvidence) -> bool:
     return is_random(one) or one.stage.traits.stateful is True
 
 
+def _reads_files(one: StageEvidence) -> bool:
+    """Says whether a stage opens files and takes an argument for how many at once."""
+    stage = one.stage
+    if stage.kind not in {*FILE_READERS, "interleave", "map"} or stage.traits.python:
+        return False
+    inside = any(inner.traits.reads_files for branch in stage.branches for inner in branch)
+    return stage.kind in FILE_READERS or inside or stage.traits.reads_files is True
+
+
 def _can_run_parallel(one: StageEvidence, evidence: Evidence) -> bool:
     stage = one.stage
     if stage.kind not in {"map", "interleave", "batch"} or stage.traits.python or stage.injected_by:
         return False
     if one.serial is True:
-        return True
+        return not _reads_files(one)
     fixed = stage.options.get("num_parallel_calls")
     few = isinstance(fixed, int) and 0 < fixed < evidence.usable_cores
     return one.serial is False and few

@@ -427,6 +427,8 @@ def evidence(**fields: Any) -> Evidence:
         "epochs": 1,
         "has_pipeline": True,
         "prefetch_at_end": True,
+        "supply_s": 0.050,
+        "prepare_s": 0.050,
     }
     values = {**defaults, **fields}
     for field in dataclasses.fields(Evidence):

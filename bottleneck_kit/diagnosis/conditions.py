@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from bottleneck_kit.diagnosis import thresholds
 from bottleneck_kit.records.evidence import Evidence, StageEvidence
 from bottleneck_kit.records.measurement import Missing
+from bottleneck_kit.records.stage import Stage
 from bottleneck_kit.units import format_seconds, format_share
 
 
@@ -99,6 +100,32 @@ def unspreadable_s(stage: StageEvidence) -> float | None:
     return stage.cost_s if stage.serial else None
 
 
+def limits_as_python(stage: StageEvidence, step_s: float) -> bool:
+    """Says whether a stage runs Python for so much of a step that it is what the step waits for."""
+    seconds = unspreadable_s(stage)
+    if not stage.stage.traits.python or seconds is None:
+        return False
+    return seconds >= thresholds.LIMITING_SHARE * step_s
+
+
+def input_unjudged(evidence: Evidence) -> str:
+    """Says why it is not known whether the pipeline costs the step time; "" where it is."""
+    part = judge_input(evidence)
+    return "" if part.shared_cores else part.reason
+
+
+def stage_name(stage: Stage) -> str:
+    """Names a stage for a person, with file and line of its function where there is one."""
+    if stage.kind == "keras_arrays":
+        return "Keras' array adapter (NumPy input)"
+    return f"{stage.label} ({stage.place})" if stage.place else stage.label
+
+
+def stages_unjudged(evidence: Evidence) -> str:
+    """Says why the stages cannot be blamed or cleared; "" where they can."""
+    return input_unjudged(evidence) or stage_costs_missing(evidence)
+
+
 def stage_costs_missing(evidence: Evidence) -> str:
     """Says why no stage can be judged; "" where at least one has a cost."""
     if isinstance(evidence.has_pipeline, Missing):
@@ -130,13 +157,17 @@ def _with_doubts(evidence: Evidence, severity: str, wait_s: float) -> InputPart:
             "the pipeline's own cost is not known and it uses little CPU: something else may have "
             "slowed the training, such as another process"
         )
+    if _supplies_enough(evidence):
+        doubts.append(
+            "with its prefetch the pipeline alone is faster than the step on the held batch"
+        )
     if not doubts:
         return InputPart(severity)
     reason = (
         f"a step on the held batch is {format_seconds(wait_s)} shorter, but that need not be "
         f"input: {'; '.join(doubts)}"
     )
-    explained = pipe_s is not None and pipe_s >= 0.5 * wait_s
+    explained = pipe_s is not None and pipe_s >= thresholds.EXPLAINED_BY_CPU_SHARE * wait_s
     return InputPart("moderate", reason, shared_cores=saturated and len(doubts) == 1 and explained)
 
 
@@ -144,4 +175,12 @@ def _uses_little_cpu(evidence: Evidence) -> bool:
     pipe, wait = evidence.cpu_pipe_s, evidence.wait_s
     if isinstance(pipe, Missing) or isinstance(wait, Missing):
         return True
-    return pipe.value < 0.5 * wait.value
+    return pipe.value < thresholds.EXPLAINED_BY_CPU_SHARE * wait.value
+
+
+def _supplies_enough(evidence: Evidence) -> bool:
+    """Says whether the pipeline could keep up; costs are rather too high, where cores are full."""
+    supply, ideal = evidence.supply_s, evidence.ideal_step_s
+    if isinstance(supply, Missing) or isinstance(ideal, Missing) or not evidence.prefetch_at_end:
+        return False
+    return supply.value < thresholds.KEEPS_UP_SHARE * ideal.value

@@ -27,6 +27,17 @@ class Match:
     numbers: dict[str, float | int | str | None] = field(default_factory=dict)
     remedies: tuple[str, ...] | None = None
 
+    def number(self, name: str) -> float:
+        """Gives one of the numbers.
+
+        Raises:
+            KeyError: The match has no number of that name; text and None are none.
+        """
+        value = self.numbers[name]
+        if value is None or isinstance(value, str):
+            raise KeyError(name)
+        return float(value)
+
 
 class Rule(abc.ABC):
     """One cause, judged from evidence alone.

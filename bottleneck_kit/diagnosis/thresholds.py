@@ -47,6 +47,15 @@ Where a job waits for input, the thread that limits it is busy for the whole ste
 EXPLAINS_SHARE = 0.80
 """Share of the step from which a stage that cannot be spread explains the wait by itself."""
 
+KEEPS_UP_SHARE = 0.80
+"""Share of the ideal step within which the pipeline must make a batch to be sure to keep up.
+
+A fifth in hand covers the spread of medians on two shared cores (0.82 to 1.16).
+"""
+
+EXPLAINED_BY_CPU_SHARE = 0.50
+"""Share of the difference to the held batch that the pipeline's CPU time must account for."""
+
 PIPELINE_CPU_SHARE = 0.20
 """Least share of the process' CPU time that the pipeline must take to be what fills the cores."""
 

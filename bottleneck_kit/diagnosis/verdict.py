@@ -68,7 +68,7 @@ def _say_input_bound(evidence: Evidence, part: InputPart) -> str:
     return (
         f"input-bound: {bound}{_share(evidence.input_share)} of each step waits for "
         f"{INPUT_NAMES.get(evidence.job.input_kind, 'data')}; {_ideal_and_now(evidence)}"
-        f"{_unexplained(evidence)}"
+        f"{_unexplained(evidence)}{_without_the_wait(evidence)}"
     )
 
 
@@ -152,16 +152,23 @@ def _ideal_and_now(evidence: Evidence) -> str:
 
 def _unexplained(evidence: Evidence) -> str:
     """Says what the held batch is faster by for other reasons, where that is much."""
-    rest, step, wait = evidence.unexplained_s, evidence.step_s, evidence.wait_s
-    if isinstance(rest, Missing) or isinstance(step, Missing) or isinstance(wait, Missing):
+    rest, step = evidence.unexplained_s, evidence.step_s
+    if isinstance(rest, Missing) or isinstance(step, Missing):
         return ""
     if rest.low < thresholds.UNEXPLAINED_SHARE * step.value:
         return ""
     return (
         f"; the held batch is faster by another {format_seconds(rest.value)} that is not waiting "
-        "(cores to itself, one shape of batch): without the wait alone a step would take "
-        f"{format_seconds(step.value - wait.value)}"
+        "(cores to itself, one shape of batch)"
     )
+
+
+def _without_the_wait(evidence: Evidence) -> str:
+    """Says the second number where the ideal may be out of reach: the step less the wait alone."""
+    step, wait = evidence.step_s, evidence.wait_s
+    if isinstance(step, Missing) or isinstance(wait, Missing) or not _unexplained(evidence):
+        return ""
+    return f": without the wait alone a step would take {format_seconds(step.value - wait.value)}"
 
 
 def _emulated(evidence: Evidence) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 
 from bottleneck_kit.evidence.limits import FEWEST_GAPS, GAP_MISFIT_SHARE, GAP_TO_IDEAL
 from bottleneck_kit.evidence.spread import Estimate, combine, estimate
-from bottleneck_kit.evidence.stages import FREE_OF_COST
+from bottleneck_kit.evidence.stages import unknown_cost
 from bottleneck_kit.evidence.steady import Steady, select_steady
 from bottleneck_kit.records.evidence import Evidence
 from bottleneck_kit.records.measurement import Missing
@@ -121,14 +121,6 @@ def _held(record: RunRecord) -> Estimate | Missing:
 
 def _most_a_batch_can_take(evidence: Evidence) -> float | None:
     """Gives the thread seconds of all stages for one batch; None where one of them is not known."""
-    total_s = 0.0
-    booked_elsewhere: set[int] = set()
-    for one in evidence.stages:
-        if not isinstance(one.stage.cost, Missing):
-            booked_elsewhere.update(one.stage.cost.shared_with)
-    for one in evidence.stages:
-        if not isinstance(one.cost_s, Missing):
-            total_s += one.cost_s
-        elif one.stage.index not in booked_elsewhere and one.stage.kind not in FREE_OF_COST:
-            return None
-    return total_s if evidence.stages else None
+    if unknown_cost(evidence.stages) is not None:
+        return None
+    return sum(one.cost_s for one in evidence.stages if not isinstance(one.cost_s, Missing))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -83,7 +82,8 @@ def estimate(values: Sequence[float] | Floats, statistic: Statistic = median) ->
     data = np.asarray(values, dtype=np.float64)
     if data.size == 0:
         raise ValueError("no observation")
-    return Estimate(float(statistic(data)), statistic(data[_places(data.size)]), data.size)
+    replicates = [np.atleast_1d(statistic(data[places])) for places in _resamples(data.size)]
+    return Estimate(float(statistic(data)), np.concatenate(replicates), data.size)
 
 
 def combine(rule: Callable[..., Any], *estimates: Estimate) -> Estimate:
@@ -97,12 +97,15 @@ def combine(rule: Callable[..., Any], *estimates: Estimate) -> Estimate:
     return Estimate(value, usable, min(one.n for one in estimates))
 
 
-@lru_cache(maxsize=16)
-def _places(n: int) -> npt.NDArray[np.int64]:
-    """Gives RESAMPLES rows of n places in a series of n, drawn in blocks."""
+def _resamples(n: int) -> Iterator[npt.NDArray[np.int64]]:
+    """Gives RESAMPLES rows of n places in a series of n, drawn in blocks; some rows at a time.
+
+    Not all at once: for 4096 steps that would take 10 MB beside a training.
+    """
     block = max(1, round(n ** (1 / 3)))
     blocks = -(-n // block)
     dice = np.random.default_rng(SEED + n)
     starts = dice.integers(0, n, size=(RESAMPLES, blocks, 1))
-    places = (starts + np.arange(block)) % n
-    return places.reshape(RESAMPLES, blocks * block)[:, :n].astype(np.int64)
+    for few in np.array_split(starts, max(1, RESAMPLES * n // 100_000)):
+        places = (few + np.arange(block)) % n
+        yield places.reshape(len(few), blocks * block)[:, :n]

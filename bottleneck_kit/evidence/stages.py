@@ -56,7 +56,14 @@ def add_stages(record: RunRecord, evidence: Evidence) -> Evidence:
     """Adds every stage with cost, share and bound, what reads, and the values AUTOTUNE chose."""
     pipeline = record.pipeline
     if isinstance(pipeline, Missing):
-        return replace(evidence, has_pipeline=pipeline, source_s=pipeline, overlap_share=pipeline)
+        return replace(
+            evidence,
+            has_pipeline=pipeline,
+            source_s=pipeline,
+            overlap_share=pipeline,
+            supply_s=pipeline,
+            prepare_s=pipeline,
+        )
     cores = record.environment.usable_cores
     costs = [_cost_s(stage) for stage in pipeline.walk()]
     total_s = sum(cost for cost in costs if cost is not None)
@@ -72,6 +79,8 @@ def add_stages(record: RunRecord, evidence: Evidence) -> Evidence:
         evidence,
         stages=stages,
         source_s=_source(stages),
+        supply_s=_supply(stages, cores),
+        prepare_s=_prepare(stages),
         pipeline_options=dict(pipeline.options),
         has_pipeline=True,
         prefetch_at_end=_prefetch_at_end(pipeline),
@@ -81,15 +90,11 @@ def add_stages(record: RunRecord, evidence: Evidence) -> Evidence:
 
 def add_overlap(record: RunRecord, evidence: Evidence) -> Evidence:
     """Adds which share of a batch's preparation is hidden behind the step; needs the wait."""
-    bounds = [one.bound_s for one in evidence.stages if not isinstance(one.bound_s, Missing)]
     if isinstance(evidence.wait_s, Missing):
         return replace(evidence, overlap_share=evidence.wait_s)
-    prepare_s = sum(bounds)
-    if not prepare_s > 0:
-        reason = "no stage's cost is known"
-        if isinstance(evidence.has_pipeline, Missing):
-            reason = evidence.has_pipeline.reason
-        return replace(evidence, overlap_share=Missing(reason))
+    if isinstance(evidence.prepare_s, Missing):
+        return replace(evidence, overlap_share=evidence.prepare_s)
+    prepare_s = evidence.prepare_s.value
     wait = evidence.wait_s
     ends = [min(1.0, max(0.0, 1 - s / prepare_s)) for s in (wait.value, wait.high, wait.low)]
     return replace(evidence, overlap_share=Measurement(ends[0], ends[1], ends[2], wait.n))
@@ -119,6 +124,35 @@ def _judge(stage: Stage, *, behind_batch: bool, total_s: float, cores: float) ->
         serial=stage.cost.serial,
         behind_batch=behind_batch,
     )
+
+
+def unknown_cost(stages: tuple[StageEvidence, ...]) -> Missing | None:
+    """Gives the first stage's cost that is missing and matters; None where all are known."""
+    booked_elsewhere: set[int] = set()
+    for one in stages:
+        if not isinstance(one.stage.cost, Missing):
+            booked_elsewhere.update(one.stage.cost.shared_with)
+    for one in stages:
+        known = one.stage.index in booked_elsewhere or one.stage.kind in FREE_OF_COST
+        if isinstance(one.cost_s, Missing) and not known:
+            return Missing(f"the cost of {one.stage.label} is not known: {one.cost_s.reason}")
+    return None if stages else Missing("the pipeline has no stage")
+
+
+def _supply(stages: tuple[StageEvidence, ...], cores: float) -> Number:
+    missing = unknown_cost(stages)
+    if missing is not None:
+        return missing
+    bounds = [one.bound_s for one in stages if not isinstance(one.bound_s, Missing)]
+    total_s = sum(one.cost_s for one in stages if not isinstance(one.cost_s, Missing))
+    return Measurement.exact(max([total_s / max(cores, 1.0), *bounds]))
+
+
+def _prepare(stages: tuple[StageEvidence, ...]) -> Number:
+    bounds = [one.bound_s for one in stages if not isinstance(one.bound_s, Missing)]
+    if not sum(bounds) > 0:
+        return Missing("no stage's cost is known")
+    return Measurement.exact(sum(bounds))
 
 
 def _with_batching(stages: tuple[Stage, ...]) -> Iterator[tuple[Stage, bool]]:

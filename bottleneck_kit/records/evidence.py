@@ -117,6 +117,11 @@ class Evidence:
         unavailable: Instrument or field -> reason, for all that could not be had.
         refill_s: Seconds that the first call of a later epoch takes beyond a usual one (buffers
             filled anew); the first epoch, which compiles, is left out.
+        supply_s: Seconds the pipeline alone needs for a batch with all stages overlapped: the most
+            of the stages' bounds and of their thread seconds through the usable cores. Missing
+            unless every stage's cost is known.
+        prepare_s: Seconds to prepare a batch with nothing overlapped but a stage's own parallel
+            calls: the sum of the stages' bounds that are known.
     """
 
     environment: Environment
@@ -163,3 +168,5 @@ class Evidence:
     emulated_ms: float = 0.0
     unavailable: dict[str, str] = field(default_factory=dict)
     refill_s: Number = field(default_factory=_missing)
+    supply_s: Number = field(default_factory=_missing)
+    prepare_s: Number = field(default_factory=_missing)

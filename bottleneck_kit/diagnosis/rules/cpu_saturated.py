@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from bottleneck_kit.diagnosis import thresholds
-from bottleneck_kit.diagnosis.conditions import is_saturated, judge_input, unspreadable_s
+from bottleneck_kit.diagnosis.conditions import (
+    input_unjudged,
+    is_saturated,
+    judge_input,
+    unspreadable_s,
+)
 from bottleneck_kit.diagnosis.rule import Match, Rule
 from bottleneck_kit.records.evidence import Evidence
 from bottleneck_kit.records.measurement import Missing
@@ -53,6 +58,10 @@ class CpuSaturated(Rule):
         "machine",
     )
 
+    def why_not(self, evidence: Evidence) -> str:
+        """Gives the reason where it is not known whether the pipeline costs time."""
+        return input_unjudged(evidence)
+
     def matches(self, evidence: Evidence) -> Iterable[Match]:
         """Gives one match where the cores are full of the pipeline's work."""
         cpu, share, step = evidence.cpu_step_s, evidence.cpu_share, evidence.step_s
@@ -83,7 +92,7 @@ class CpuSaturated(Rule):
         pipe_s = numbers["cpu_pipe_s"]
         part = "" if pipe_s is None else f", {format_seconds(float(pipe_s))} of it the pipeline's"
         return (
-            f"A step uses {format_seconds(float(numbers['cpu_step_s'] or 0))} of CPU time{part}: "
-            f"{format_share(float(numbers['cpu_share'] or 0))} of the "
-            f"{float(numbers['usable_cores'] or 0):g} cores. More parallel calls cannot help."
+            f"A step uses {format_seconds(match.number('cpu_step_s'))} of CPU time{part}: "
+            f"{format_share(match.number('cpu_share'))} of the "
+            f"{match.number('usable_cores'):g} cores. More parallel calls cannot help."
         )

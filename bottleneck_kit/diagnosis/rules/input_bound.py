@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from bottleneck_kit.diagnosis.conditions import judge_input
+from bottleneck_kit.diagnosis.conditions import judge_input, limits_as_python
 from bottleneck_kit.diagnosis.rule import Match, Rule
 from bottleneck_kit.records.evidence import Evidence
 from bottleneck_kit.records.measurement import Missing
 from bottleneck_kit.units import format_seconds, format_share
+
+PYTHON_REMEDIES = ("vectorize", "processes", "bake", "service")
+"""Where Python limits the pipeline: settings and more cores cannot help, see INP112."""
 
 
 class InputBound(Rule):
@@ -68,17 +71,16 @@ class InputBound(Rule):
 
     def say(self, match: Match, evidence: Evidence) -> str:
         """Says share and seconds, and for arrays that Keras' adapter makes the batches."""
-        numbers = match.numbers
         bound = "at most " if evidence.wait_source == "held batch" else ""
         adapter = ""
         if evidence.job.input_kind == "arrays":
             adapter = " The batches come from Keras' array adapter (NumPy input)."
         return (
-            f"A step waits {bound}{format_seconds(float(numbers['wait_s'] or 0))} of its "
-            f"{format_seconds(float(numbers['step_s'] or 0))} for input: "
-            f"{format_share(float(numbers['input_share'] or 0))} (95 % interval "
-            f"{format_share(float(numbers['input_share_low'] or 0))} to "
-            f"{format_share(float(numbers['input_share_high'] or 0))}).{adapter}"
+            f"A step waits {bound}{format_seconds(match.number('wait_s'))} of its "
+            f"{format_seconds(match.number('step_s'))} for input: "
+            f"{format_share(match.number('input_share'))} (95 % interval "
+            f"{format_share(match.number('input_share_low'))} to "
+            f"{format_share(match.number('input_share_high'))}).{adapter}"
         )
 
 
@@ -87,5 +89,10 @@ def _remedies(evidence: Evidence) -> tuple[str, ...] | None:
     if evidence.job.input_kind == "arrays":
         return ("steps_per_execution", "machine")
     if evidence.job.input_kind in {"generator", "py_dataset"}:
-        return ("processes", "vectorize", "bake", "machine")
+        return PYTHON_REMEDIES
+    step = evidence.step_s
+    if not isinstance(step, Missing) and any(
+        limits_as_python(one, step.value) for one in evidence.stages
+    ):
+        return PYTHON_REMEDIES
     return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from bottleneck_kit.diagnosis import thresholds
-from bottleneck_kit.diagnosis.conditions import judge_input, stage_costs_missing
+from bottleneck_kit.diagnosis.conditions import judge_input, stages_unjudged
 from bottleneck_kit.diagnosis.rule import Match, Rule
 from bottleneck_kit.records.evidence import Evidence
 from bottleneck_kit.records.measurement import Missing
@@ -24,7 +24,7 @@ class NoOverlap(Rule):
         Preparation and step take turns: each waits for the other.
 
     Evidence used:
-        The stages' bounds together (the time to prepare a batch), wait_s, step_s, overlap_share,
+        prepare_s (the stages' bounds together), wait_s, step_s, overlap_share,
         whether the running pipeline ends in a prefetch.
 
     Example:
@@ -40,12 +40,12 @@ class NoOverlap(Rule):
 
     code = "INP114"
     name = "no-overlap"
-    needs = ("input_share", "wait_s", "step_s", "overlap_share")
+    needs = ("input_share", "wait_s", "step_s", "overlap_share", "prepare_s")
     remedies = ("tune",)
 
     def why_not(self, evidence: Evidence) -> str:
-        """Gives the reason where no stage has a cost."""
-        return stage_costs_missing(evidence)
+        """Gives the reason where the wait is not known, or no stage's cost is."""
+        return stages_unjudged(evidence)
 
     def matches(self, evidence: Evidence) -> Iterable[Match]:
         """Gives one match where preparation and step take turns."""
@@ -55,8 +55,9 @@ class NoOverlap(Rule):
         part = judge_input(evidence)
         if not part.is_certain or evidence.prefetch_at_end:
             return
-        bounds = [one.bound_s for one in evidence.stages if not isinstance(one.bound_s, Missing)]
-        prepare_s, busy_s = sum(bounds), step.value - wait.value
+        if isinstance(evidence.prepare_s, Missing):
+            return
+        prepare_s, busy_s = evidence.prepare_s.value, step.value - wait.value
         if prepare_s >= busy_s or overlap.value >= thresholds.OVERLAP_SHARE:
             return
         yield Match(
@@ -71,9 +72,8 @@ class NoOverlap(Rule):
 
     def say(self, match: Match, evidence: Evidence) -> str:
         """Says the two times that could overlap."""
-        numbers = match.numbers
         return (
-            f"Preparing a batch takes {format_seconds(float(numbers['prepare_s'] or 0))}, less "
-            f"than the {format_seconds(float(numbers['busy_s'] or 0))} the step is busy, and yet "
-            f"it waits {format_seconds(float(numbers['wait_s'] or 0))}: they take turns."
+            f"Preparing a batch takes {format_seconds(match.number('prepare_s'))}, less "
+            f"than the {format_seconds(match.number('busy_s'))} the step is busy, and yet "
+            f"it waits {format_seconds(match.number('wait_s'))}: they take turns."
         )

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from bottleneck_kit.diagnosis import thresholds
-from bottleneck_kit.diagnosis.conditions import judge_input, stage_costs_missing, unspreadable_s
+from bottleneck_kit.diagnosis.conditions import (
+    input_unjudged,
+    judge_input,
+    limits_as_python,
+    stage_name,
+    stages_unjudged,
+    unspreadable_s,
+)
 from bottleneck_kit.diagnosis.rule import Match, Rule
 from bottleneck_kit.records.evidence import Evidence
 from bottleneck_kit.records.measurement import Missing
@@ -48,10 +54,10 @@ class PythonStage(Rule):
     remedies = ("vectorize", "processes", "bake", "service")
 
     def why_not(self, evidence: Evidence) -> str:
-        """Gives the reason where no stage has a cost and the input is not Python as a whole."""
+        """Gives the reason where the wait is not known, or no stage's cost is that has to be."""
         if evidence.job.input_kind in PYTHON_INPUTS:
-            return ""
-        return stage_costs_missing(evidence)
+            return input_unjudged(evidence)
+        return stages_unjudged(evidence)
 
     def matches(self, evidence: Evidence) -> Iterable[Match]:
         """Gives a match for each Python stage that limits the step, or one for a Python input."""
@@ -60,37 +66,31 @@ class PythonStage(Rule):
             return
         found = False
         for one in evidence.stages:
-            seconds = unspreadable_s(one)
-            if not one.stage.traits.python or seconds is None:
-                continue
-            if seconds < thresholds.LIMITING_SHARE * step.value:
+            if not limits_as_python(one, step.value):
                 continue
             found = True
             numbers: dict[str, float | int | str | None] = {
-                "stage": one.stage.label,
-                "place": one.stage.place,
-                "python_s": seconds,
+                "stage": stage_name(one.stage),
+                "python_s": unspreadable_s(one),
                 "step_s": step.value,
                 "parallelism": one.parallelism,
             }
             yield Match(part.severity, stage=one.stage.index, numbers=numbers)
         if not found and evidence.job.input_kind in PYTHON_INPUTS and _costs_unknown(evidence):
             whole = PYTHON_INPUTS[evidence.job.input_kind]
-            numbers = {"stage": whole, "place": "", "python_s": None, "step_s": step.value}
+            numbers = {"stage": whole, "python_s": None, "step_s": step.value}
             yield Match(part.severity, numbers=numbers)
 
     def say(self, match: Match, evidence: Evidence) -> str:
         """Names the stage and says that parallel calls do not help."""
-        numbers = match.numbers
-        place = f" ({numbers['place']})" if numbers["place"] else ""
         taken = ""
-        if numbers["python_s"] is not None:
+        if match.numbers["python_s"] is not None:
             taken = (
-                f" for {format_seconds(float(numbers['python_s']))} of each step of "
-                f"{format_seconds(float(numbers['step_s'] or 0))}"
+                f" for {format_seconds(match.number('python_s'))} of each step of "
+                f"{format_seconds(match.number('step_s'))}"
             )
         return (
-            f"{numbers['stage']}{place} runs Python{taken}. One thread at a time can do that: "
+            f"{match.numbers['stage']} runs Python{taken}. One thread at a time can do that: "
             "more parallel calls, prefetching and AUTOTUNE do not make it faster."
         )
 

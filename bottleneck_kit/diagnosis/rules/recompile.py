@@ -59,8 +59,8 @@ class Recompile(Rule):
         taken = ""
         if numbers["recompile_s"] is not None:
             taken = (
-                f", which took {format_seconds(float(numbers['recompile_s']))} "
-                f"({format_share(float(numbers['fit_share'] or 0))} of the fit)"
+                f", which took {format_seconds(match.number('recompile_s'))} "
+                f"({format_share(match.number('fit_share'))} of the fit)"
             )
         why = " The batches leave a dimension open." if evidence.job.dynamic_shapes else ""
         return (

@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from bottleneck_kit.diagnosis import thresholds
-from bottleneck_kit.diagnosis.conditions import has_idle_cores, judge_input, stage_costs_missing
+from bottleneck_kit.diagnosis.conditions import (
+    has_idle_cores,
+    judge_input,
+    stage_name,
+    stages_unjudged,
+)
 from bottleneck_kit.diagnosis.rule import Match, Rule
 from bottleneck_kit.records.evidence import Evidence, StageEvidence
 from bottleneck_kit.records.measurement import Missing
@@ -47,8 +52,8 @@ class SerialStage(Rule):
     remedies = ("tune", "vectorize", "split", "head", "bake", "service")
 
     def why_not(self, evidence: Evidence) -> str:
-        """Gives the reason where no stage has a cost."""
-        return stage_costs_missing(evidence)
+        """Gives the reason where the wait is not known, or no stage's cost is."""
+        return stages_unjudged(evidence)
 
     def matches(self, evidence: Evidence) -> Iterable[Match]:
         """Gives a match for each serial stage that limits the step."""
@@ -65,8 +70,7 @@ class SerialStage(Rule):
                 part.severity,
                 stage=one.stage.index,
                 numbers={
-                    "stage": one.stage.label,
-                    "place": one.stage.place,
+                    "stage": stage_name(one.stage),
                     "cost_s": one.cost_s,
                     "step_s": step.value,
                     "parallelism": one.parallelism,
@@ -79,13 +83,11 @@ class SerialStage(Rule):
 
     def say(self, match: Match, evidence: Evidence) -> str:
         """Names the stage, what it takes and that cores are idle."""
-        numbers = match.numbers
-        place = f" ({numbers['place']})" if numbers["place"] else ""
         return (
-            f"{numbers['stage']}{place} works on one element at a time and takes "
-            f"{format_seconds(float(numbers['cost_s'] or 0))} of each step of "
-            f"{format_seconds(float(numbers['step_s'] or 0))}, while only "
-            f"{format_share(float(numbers['cpu_share'] or 0))} of the cores' time is used."
+            f"{match.numbers['stage']} works on one element at a time and takes "
+            f"{format_seconds(match.number('cost_s'))} of each step of "
+            f"{format_seconds(match.number('step_s'))}, while only "
+            f"{format_share(match.number('cpu_share'))} of the cores' time is used."
         )
 
 

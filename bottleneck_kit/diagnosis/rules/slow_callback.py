@@ -77,9 +77,9 @@ class SlowCallback(Rule):
         known = KERAS_OWN.get(str(numbers["callback"]), "")
         return (
             f"{numbers['callback']}.{numbers['hook']} takes "
-            f"{format_seconds(float(numbers['step_s'] or 0))} a step, "
-            f"{format_share(float(numbers['share'] or 0))} of the fit (at least "
-            f"{format_share(float(numbers['share_low'] or 0))}, from {numbers['looks']} looks). "
+            f"{format_seconds(match.number('step_s'))} a step, "
+            f"{format_share(match.number('share'))} of the fit (at least "
+            f"{format_share(match.number('share_low'))}, from {numbers['looks']} looks). "
             f"{known}"
         ).rstrip()
 

@@ -5,11 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from bottleneck_kit.diagnosis import thresholds
-from bottleneck_kit.diagnosis.conditions import has_idle_cores, judge_input, stage_costs_missing
+from bottleneck_kit.diagnosis.conditions import (
+    has_idle_cores,
+    judge_input,
+    stage_name,
+    stages_unjudged,
+)
 from bottleneck_kit.diagnosis.rule import Match, Rule
 from bottleneck_kit.records.evidence import Evidence, StageEvidence
 from bottleneck_kit.records.measurement import Missing
 from bottleneck_kit.units import format_seconds, format_share
+
+ARRAY_REMEDIES = ("steps_per_execution", "machine")
+"""For Keras' array adapter: it is no stage of the user's that could be tuned or cached."""
 
 
 class SlowSource(Rule):
@@ -44,8 +52,8 @@ class SlowSource(Rule):
     remedies = ("tune", "cache", "bake", "service")
 
     def why_not(self, evidence: Evidence) -> str:
-        """Gives the reason where no stage has a cost."""
-        return stage_costs_missing(evidence)
+        """Gives the reason where the wait is not known, or no stage's cost is."""
+        return stages_unjudged(evidence)
 
     def matches(self, evidence: Evidence) -> Iterable[Match]:
         """Gives one match, at the stage that reads longest."""
@@ -66,7 +74,7 @@ class SlowSource(Rule):
             part.severity,
             stage=longest.stage.index,
             numbers={
-                "stage": longest.stage.label,
+                "stage": stage_name(longest.stage),
                 "source_s": reading_s,
                 "source_share": reading_s / total_s,
                 "step_s": step.value,
@@ -75,6 +83,7 @@ class SlowSource(Rule):
                 if isinstance(evidence.cpu_share, Missing)
                 else evidence.cpu_share.value,
             },
+            remedies=ARRAY_REMEDIES if longest.stage.kind == "keras_arrays" else None,
         )
 
     def say(self, match: Match, evidence: Evidence) -> str:
@@ -83,10 +92,10 @@ class SlowSource(Rule):
         calls = numbers["parallelism"]
         at_once = "" if calls is None else f" with {calls} at once"
         return (
-            f"Reading ({numbers['stage']}{at_once}) takes "
-            f"{format_seconds(float(numbers['source_s'] or 0))} of thread time a step, "
-            f"{format_share(float(numbers['source_share'] or 0))} of the whole pipeline, while "
-            f"only {format_share(float(numbers['cpu_share'] or 0))} of the cores' time is used."
+            f"Reading ({match.numbers['stage']}{at_once}) takes "
+            f"{format_seconds(match.number('source_s'))} of thread time a step, "
+            f"{format_share(match.number('source_share'))} of the whole pipeline, while "
+            f"only {format_share(match.number('cpu_share'))} of the cores' time is used."
         )
 
 

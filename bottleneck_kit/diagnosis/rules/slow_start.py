@@ -71,14 +71,13 @@ class SlowStart(Rule):
 
     def say(self, match: Match, evidence: Evidence) -> str:
         """Says what is lost before the first step and before each epoch."""
-        numbers = match.numbers
-        refill_s = float(numbers["refill_s"] or 0)
+        refill_s = match.number("refill_s")
         again = ""
-        if refill_s >= thresholds.MODERATE_SHARE * float(numbers["lost_s"] or 0):
+        if refill_s >= thresholds.MODERATE_SHARE * match.number("lost_s"):
             again = f" and {format_seconds(refill_s)} before each later epoch"
         return (
-            f"{format_seconds(float(numbers['start_s'] or 0))} pass before training has its "
-            f"pace{again}: {format_share(float(numbers['fit_share'] or 0))} of the fit."
+            f"{format_seconds(match.number('start_s'))} pass before training has its "
+            f"pace{again}: {format_share(match.number('fit_share'))} of the fit."
         )
 
 

@@ -54,8 +54,7 @@ class ValidationStall(Rule):
 
     def say(self, match: Match, evidence: Evidence) -> str:
         """Says seconds an epoch and share of the fit."""
-        numbers = match.numbers
         return (
-            f"Validation takes {format_seconds(float(numbers['validation_s'] or 0))} each time, "
-            f"{format_share(float(numbers['validation_share'] or 0))} of the fit."
+            f"Validation takes {format_seconds(match.number('validation_s'))} each time, "
+            f"{format_share(match.number('validation_share'))} of the fit."
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from bottleneck_kit.diagnosis import thresholds
-from bottleneck_kit.diagnosis.conditions import judge_input, stage_costs_missing
+from bottleneck_kit.diagnosis.conditions import judge_input, stage_name, stages_unjudged
 from bottleneck_kit.diagnosis.rule import Match, Rule
 from bottleneck_kit.records.evidence import Evidence, StageEvidence
 from bottleneck_kit.records.measurement import Missing
@@ -43,8 +43,8 @@ class WorkPerElement(Rule):
     remedies = ("vectorize",)
 
     def why_not(self, evidence: Evidence) -> str:
-        """Gives the reason where no stage has a cost."""
-        return stage_costs_missing(evidence)
+        """Gives the reason where the wait is not known, or no stage's cost is."""
+        return stages_unjudged(evidence)
 
     def matches(self, evidence: Evidence) -> Iterable[Match]:
         """Gives a match for each map whose many small calls cost much."""
@@ -66,8 +66,7 @@ class WorkPerElement(Rule):
                     part.severity,
                     stage=one.stage.index,
                     numbers={
-                        "stage": one.stage.label,
-                        "place": one.stage.place,
+                        "stage": stage_name(one.stage),
                         "per_element_s": cost.per_element_s,
                         "elements_per_step": cost.elements_per_step,
                         "cost_s": cost.cost_s,
@@ -77,13 +76,11 @@ class WorkPerElement(Rule):
 
     def say(self, match: Match, evidence: Evidence) -> str:
         """Names the stage, its calls and what they add up to."""
-        numbers = match.numbers
-        place = f" ({numbers['place']})" if numbers["place"] else ""
         return (
-            f"{numbers['stage']}{place} is called {float(numbers['elements_per_step'] or 0):.0f} "
-            f"times a step for {format_seconds(float(numbers['per_element_s'] or 0))} each, "
-            f"{format_seconds(float(numbers['cost_s'] or 0))} together and "
-            f"{format_share(float(numbers['share'] or 0))} of the pipeline's work: much of that "
+            f"{match.numbers['stage']} is called {match.number('elements_per_step'):.0f} "
+            f"times a step for {format_seconds(match.number('per_element_s'))} each, "
+            f"{format_seconds(match.number('cost_s'))} together and "
+            f"{format_share(match.number('share'))} of the pipeline's work: much of that "
             "is the calling."
         )
 

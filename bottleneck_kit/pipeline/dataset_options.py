@@ -14,7 +14,6 @@ SPEED_OPTIONS = (
     "autotune.min_parallelism",
     "autotune.ram_budget",
     "deterministic",
-    "experimental_deterministic",
     "experimental_optimization.apply_default_optimizations",
     "experimental_optimization.filter_fusion",
     "experimental_optimization.filter_parallelization",
@@ -28,21 +27,18 @@ SPEED_OPTIONS = (
     "experimental_optimization.seq_interleave_prefetch",
     "experimental_optimization.shuffle_and_repeat_fusion",
     "experimental_slack",
-    "experimental_threading.max_intra_op_parallelism",
-    "experimental_threading.private_threadpool_size",
     "experimental_warm_start",
     "threading.max_intra_op_parallelism",
     "threading.private_threadpool_size",
 )
-"""Names as a person writes them on ``tf.data.Options``, sorted."""
+"""Names as a person writes them on ``tf.data.Options``, sorted.
 
-_RENAMED = {
-    "experimental_deterministic": "deterministic",
-    "experimental_threading.max_intra_op_parallelism": "threading.max_intra_op_parallelism",
-    "experimental_threading.private_threadpool_size": "threading.private_threadpool_size",
-}
+The older names of two of them (``experimental_deterministic``, ``experimental_threading``) are not
+asked for: they read the same values, and TensorFlow prints a warning whenever they are touched.
+"""
 
 
+# Reading ``experimental_threading`` would print a warning; ``threading`` holds the same.
 def read_options(dataset: Any) -> dict[str, Option]:
     """Gives the speed-relevant options that were set on a dataset, by their public names.
 
@@ -63,7 +59,7 @@ def read_options(dataset: Any) -> dict[str, Option]:
         if value is None:
             continue
         plain = value if isinstance(value, (bool, int, float, str)) else _enum_name(value)
-        found[_RENAMED.get(name, name)] = plain
+        found[name] = plain
     return found
 
 

@@ -10,15 +10,14 @@ import argparse
 import inspect
 from collections.abc import Iterator
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from bottleneck_kit.diagnosis.rule import Rule
 from bottleneck_kit.diagnosis.rules import ALL_RULES, rule_by_code
-
-MOST_COLUMNS = 100
+from bottleneck_kit.report.console import show
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,10 +27,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Prints the list, or one rule's documentation."""
-    console = Console(highlight=False)
-    columns = min(console.width, MOST_COLUMNS)
     shown = _list() if arguments.code is None else _explanation(rule_by_code(arguments.code))
-    console.print(shown, width=columns)
+    show(lambda columns: shown)
     return 0
 
 

@@ -139,9 +139,10 @@ def load(path: str | Path) -> RunRecord:
     try:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, ValueError) as error:  # ValueError: not UTF-8, or no path at all
+        reason = getattr(error, "strerror", None) or str(error)
         raise RecordError(
             expected="a record file",
-            received=f"{path}, which cannot be read ({error})",
+            received=f"{path}, which cannot be read ({reason})",
             do="Pass the record.json that BottleneckCallback(log_dir=...) saved.",
         ) from error
     return loads(text, source=str(path))

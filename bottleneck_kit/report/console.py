@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, TextIO
 
 from rich.console import Console, Group, RenderableType
@@ -59,25 +59,34 @@ PART_STYLES = {"wait": "red", "train_function": "blue", "compute": "green", "cal
 def print_report(
     report: Report, *, file: TextIO | None = None, width: int | None = None, full: bool = False
 ) -> None:
-    """Prints the report; coloured on a terminal, plain elsewhere, in any encoding."""
+    """Prints the report; see ``show`` for how."""
+    show(lambda columns: _Layout(report, columns, full).whole(), file=file, width=width)
+
+
+def show(
+    lay_out: Callable[[int], RenderableType],
+    *,
+    file: TextIO | None = None,
+    width: int | None = None,
+) -> None:
+    """Shows what ``lay_out`` gives for a number of columns.
+
+    On a terminal or in a notebook it is coloured; elsewhere it is plain text without trailing
+    blanks, in whatever encoding the file has.
+    """
     console = Console(file=file, width=width, highlight=False)
     columns = width or min(console.width, MOST_COLUMNS)
     if console.is_jupyter or (console.is_terminal and console.encoding.startswith("utf")):
         console.width = columns
-        console.print(_Layout(report, columns, full).whole(), crop=False)
+        console.print(lay_out(columns), crop=False)
         return
     target = sys.stdout if file is None else file
-    target.write(to_encoding(render_text(report, width=columns, full=full), console.encoding))
+    target.write(to_encoding(_as_text(lay_out(columns), columns), console.encoding))
 
 
 def render_text(report: Report, *, width: int, full: bool = False) -> str:
     """Gives the report as plain text without colour or trailing blanks."""
-    console = Console(
-        file=io.StringIO(), width=width, color_system=None, force_jupyter=False, highlight=False
-    )
-    with console.capture() as capture:
-        console.print(_Layout(report, width, full).whole(), crop=False)
-    return "".join(f"{line.rstrip()}\n" for line in capture.get().splitlines())
+    return _as_text(_Layout(report, width, full).whole(), width)
 
 
 def render_html(report: Report, *, width: int, full: bool = False) -> str:
@@ -88,6 +97,15 @@ def render_html(report: Report, *, width: int, full: bool = False) -> str:
     console.print(_Layout(report, width, full).whole(), crop=False)
     frame = '<pre style="overflow-x:auto;line-height:1.35;font-family:monospace">{code}</pre>'
     return console.export_html(inline_styles=True, code_format=frame)
+
+
+def _as_text(renderable: RenderableType, columns: int) -> str:
+    console = Console(
+        file=io.StringIO(), width=columns, color_system=None, force_jupyter=False, highlight=False
+    )
+    with console.capture() as capture:
+        console.print(renderable, crop=False)
+    return "".join(f"{line.rstrip()}\n" for line in capture.get().splitlines())
 
 
 class _Layout:
@@ -153,11 +171,9 @@ class _Layout:
         parts = split_step(evidence)
         if not parts or isinstance(evidence.step_s, Missing):
             return
-        step, spread = format_seconds(evidence.step_s.value), interval(evidence.step_s)
-        known = f", 95 % interval {spread}" if spread else ""
-        yield _heading(
-            "Where a step goes", f"{step}, median of {evidence.steady_steps} steps{known}"
-        )
+        step = evidence.step_s
+        known = format_seconds(step.value) + interval("step_s", step.low, step.high)
+        yield _heading("Where a step goes", f"{known}, median of {evidence.steady_steps} steps")
         grid = Table.grid(padding=(0, 2))
         grid.add_column(no_wrap=True)
         grid.add_column(no_wrap=True, width=BAR_COLUMNS)
@@ -237,7 +253,7 @@ class _Layout:
         remedies = self.report.remedies
         if not remedies:
             return
-        shown = len(remedies) if self.full else SNIPPETS_SHOWN
+        shown = len(remedies) if self.full else self.worth_a_snippet()
         yield _heading("What to do", "the largest predicted gain first")
         for place, remedy in enumerate(remedies[:shown], start=1):
             if place > 1:
@@ -247,6 +263,12 @@ class _Layout:
             yield Text("")
             yield self.further(remedies[shown:], shown)
             yield self.paragraph(f"their snippets: {MORE}", style="dim")
+
+    def worth_a_snippet(self) -> int:
+        """How many of the first remedies are shown at length: one, and what gains beside it."""
+        step_s = self.report.evidence.step_s
+        gaining = [one for one in self.report.remedies[:SNIPPETS_SHOWN] if gain(one, step_s)]
+        return max(1, len(gaining))
 
     def remedy(self, remedy: Prescription, place: int) -> Iterator[RenderableType]:
         name = remedy_title(remedy, self.report.stages)
@@ -276,16 +298,29 @@ class _Layout:
 
     def further(self, remedies: tuple[Prescription, ...], shown: int) -> RenderableType:
         """One line each for the remedies whose snippets are not shown."""
+        rows = [
+            (
+                str(place),
+                remedy_title(remedy, self.report.stages),
+                prediction(remedy, ends=False),
+                remedy.safety,
+                remedy.cost,
+            )
+            for place, remedy in enumerate(remedies, start=shown + 1)
+        ]
+        heads = ("", "also", "a step", "safety", "cost")
+        widths = [
+            max(len(head), *map(len, column))
+            for head, column in zip(heads, zip(*rows, strict=True), strict=True)
+        ]
+        widths[1] = min(widths[1], self.columns * 2 // 5)
+        room = self.columns - INDENT - sum(widths[:4]) - 2 * 4
+        widths[4] = max(len("cost"), min(widths[4], room))
         table = _plain_table()
-        table.add_column("", no_wrap=True, min_width=1)
-        table.add_column("also", no_wrap=True, max_width=self.columns * 2 // 5, overflow="ellipsis")
-        table.add_column("a step", no_wrap=True, min_width=len("not predicted"))
-        table.add_column("safety", no_wrap=True, min_width=len("equivalent"))
-        table.add_column("cost", no_wrap=True, overflow="ellipsis")
-        for place, remedy in enumerate(remedies, start=shown + 1):
-            name = remedy_title(remedy, self.report.stages)
-            predicted = prediction(remedy, ends=False)
-            table.add_row(str(place), name, predicted, remedy.safety, remedy.cost)
+        for head, width in zip(heads, widths, strict=True):
+            table.add_column(head, no_wrap=True, width=width, overflow="ellipsis")
+        for row in rows:
+            table.add_row(*row)
         return Padding(table, (0, 0, 0, INDENT))
 
     def footer(self) -> Iterator[RenderableType]:

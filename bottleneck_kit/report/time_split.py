@@ -44,7 +44,7 @@ def split_step(evidence: Evidence) -> tuple[TimePart, ...]:
     in_call_s = step_s - host_s
     parts: list[tuple[str, str, float]] = []
     if isinstance(evidence.wait_s, Missing):
-        parts.append(("train_function", "train function (input, copy and compute)", in_call_s))
+        parts.append(("train_function", "input, copy and compute", in_call_s))
     else:
         wait_s = min(max(evidence.wait_s.value, 0.0), in_call_s)
         upper = " (at most)" if evidence.wait_source == "held batch" else ""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from bottleneck_kit.records.diagnosis import Finding, Verdict
 from bottleneck_kit.records.evidence import Evidence, StageEvidence
 from bottleneck_kit.records.measurement import Measurement, Missing
@@ -39,6 +41,16 @@ _INSTRUMENT_WORDS = {
     "verdict.reachable_step_s": "step time that tuning could reach",
     "autotune": "the values AUTOTUNE chose",
     "overhead": "what the kit itself cost",
+}
+
+
+NOTICEABLE_GAIN = 1.05
+"""Less than 5 % is within what one fit differs from the next by; nobody would call it faster."""
+
+_FORMATTERS: dict[str, Callable[[float], str]] = {
+    "s": format_seconds,
+    "share": format_share,
+    "bytes": format_bytes,
 }
 
 
@@ -80,42 +92,49 @@ def count(number: float) -> str:
     return f"{number:.3g}" if number < 1000 else f"{number:.0f}"
 
 
-def interval(measurement: Measurement) -> str:
-    """Gives the 95 % interval of seconds, or "" where the spread is not known."""
-    if measurement.low == measurement.high:
-        return ""
-    return f"{format_seconds(measurement.low)} to {format_seconds(measurement.high)}"
+def interval(name: str, low: float | str, high: float | str) -> str:
+    """Gives `` (LOW to HIGH)`` in the unit the name ends in, or "" where both read the same."""
+    ends = number(name, low), number(name, high)
+    return "" if ends[0] == ends[1] else f" ({ends[0]} to {ends[1]})"
 
 
 def number(name: str, value: float | int | str | None) -> str:
-    """Gives one number a finding rests on, with the unit its name ends in."""
-    words, text = name, str(value)
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        text = count(value)
-        for ending, formatter in (
-            ("_s", format_seconds),
-            ("_share", format_share),
-            ("_bytes", format_bytes),
-        ):
-            if name.endswith(ending):
-                words, text = name[: -len(ending)], formatter(value)
-                break
-        else:
-            if name == "share":
-                text = format_share(value)
-    return f"{words.replace('_', ' ')} {text}"
+    """Gives a number a finding rests on, in the unit that its name ends in, without the name."""
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        return str(value)
+    for ending, formatter in _FORMATTERS.items():
+        if name == ending or name.endswith(f"_{ending}"):
+            return formatter(value)
+    return count(value)
 
 
 def numbers(finding: Finding) -> str:
-    """Gives the numbers a finding rests on, in one line.
+    """Gives the numbers a finding rests on, in one line: ``wait 48.0 ms (47.1 ms to 49.0 ms)``.
 
-    Names without a value are left out, and the stage, which the finding's title names.
+    ``NAME_low`` and ``NAME_high`` become the interval of NAME. Names without a value are left
+    out, and so is the stage, which the finding's title names.
     """
-    return " · ".join(
-        number(name, value)
-        for name, value in finding.evidence.items()
-        if value not in (None, "") and name not in ("stage", "place")
-    )
+    found = finding.evidence
+    items = []
+    for name, value in found.items():
+        end_of = name.removesuffix("_low").removesuffix("_high")
+        if (
+            value in (None, "")
+            or name in ("stage", "place")
+            or (end_of != name and end_of in found)
+        ):
+            continue
+        text = f"{_without_unit(name)} {number(name, value)}"
+        low, high = found.get(f"{name}_low"), found.get(f"{name}_high")
+        if low is not None and high is not None:
+            text += interval(name, low, high)
+        items.append(text)
+    return " · ".join(items)
+
+
+def _without_unit(name: str) -> str:
+    head, _, ending = name.rpartition("_")
+    return (head if head and ending in ("s", "bytes") else name).replace("_", " ")
 
 
 def stage_name(stages: tuple[StageEvidence, ...], index: int | None) -> str:
@@ -133,9 +152,7 @@ def prediction(remedy: Prescription, *, ends: bool = True) -> str:
     text = format_seconds(remedy.predicted_step_s)
     if not ends or isinstance(remedy.low_s, Missing) or isinstance(remedy.high_s, Missing):
         return text
-    if remedy.low_s == remedy.high_s:
-        return text
-    return f"{text} ({format_seconds(remedy.low_s)} to {format_seconds(remedy.high_s)})"
+    return text + interval("low_s", remedy.low_s, remedy.high_s)
 
 
 def gain(remedy: Prescription, step_s: float | Missing | Measurement) -> str:
@@ -145,7 +162,7 @@ def gain(remedy: Prescription, step_s: float | Missing | Measurement) -> str:
     if isinstance(before, Missing) or isinstance(after, Missing) or after <= 0:
         return ""
     ratio = before / after
-    return f"{ratio:.2g}× faster" if ratio >= 1.05 else ""
+    return f"{ratio:.{1 if ratio < 9.95 else 0}f}× faster" if ratio >= NOTICEABLE_GAIN else ""
 
 
 def absent_thing(path: str) -> str:

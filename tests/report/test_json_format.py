@@ -5,13 +5,12 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from archetypes import ARCHETYPES, NO_PROBE
 from constructed import record
+from nulls import nulls_without_reason
 
 from bottleneck_kit.records.measurement import Missing
 from bottleneck_kit.records.utilization import HostUtilization, Series, Utilization
@@ -34,30 +33,6 @@ KEYS = {
     "environment",
     "notes",
 }
-
-NULL_BY_NATURE = {"file", "line", "parallelism", "serial", "feeds", "stage", "steps_per_epoch"}
-"""Keys that are null where there is nothing to name, which is no absence of a number."""
-
-
-def nulls(value: Any, path: str = "") -> Iterator[str]:
-    if isinstance(value, dict):
-        for key, item in value.items():
-            if key not in NULL_BY_NATURE:
-                yield from nulls(item, f"{path}.{key}" if path else key)
-    elif isinstance(value, list):
-        for item in value:
-            yield from nulls(item, f"{path}{name_in(path, item)}")
-    elif value is None:
-        yield path
-
-
-def name_in(path: str, item: Any) -> str:
-    """Gives what follows the list's path where ``unavailable`` speaks of one item of it."""
-    if path == "stages":
-        return f".{item['index']}"
-    if path == "remedies":
-        return f".{item['name']}" + ("" if item["stage"] is None else f".{item['stage']}")
-    return f".{item['code']}" if path == "findings" else ""
 
 
 @pytest.mark.parametrize("name", ARCHETYPES)
@@ -158,17 +133,7 @@ def test_the_stages_of_a_branch_say_what_they_feed() -> None:
 
 @pytest.mark.parametrize("name", ARCHETYPES)
 def test_every_null_has_its_reason(name: str) -> None:
-    content = ARCHETYPES[name]().to_dict()
-    reasons = content["unavailable"]
-
-    for path in nulls(content):
-        head, _, last = path.rpartition(".")
-        if path.startswith("findings."):
-            continue  # a rule's own evidence may hold None, by its record
-        # Share and bound follow the cost, the ends of a prediction follow the prediction.
-        leaders = {f"{head}.cost_s", f"{head}.predicted_step_s", "stages.cost_s", path}
-        found = any(leader in reasons for leader in leaders)
-        assert found, f"{path} ({last}) is null without a reason in {sorted(reasons)}"
+    assert list(nulls_without_reason(ARCHETYPES[name]().to_dict())) == []
 
 
 def test_reasons_are_the_instruments_own() -> None:

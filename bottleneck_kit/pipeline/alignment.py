@@ -192,6 +192,12 @@ def _split_inputs(
         return None, inputs[1:], subtree(inputs[0]) if inputs else ()
     if stage.kind in ("zip", "concatenate"):
         return None, inputs, ()
+    if (
+        stage.kind == "pad_to_cardinality" and len(inputs) > 1
+    ):  # a map marks the input, then padding
+        marked, padding = inputs[:2]
+        before = marked.inputs[0] if marked.inputs else None
+        return before, (), (marked, *subtree(padding))
     if stage.kind == "enumerate":
         own = subtree(inputs[0]) if inputs else ()
         return (inputs[1] if len(inputs) > 1 else None), (), own

@@ -10,9 +10,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from bottleneck_kit.pipeline.user_function import closure_of, is_keras_layer
+from bottleneck_kit.pipeline.user_function import (
+    UserFunction,
+    closure_of,
+    is_keras_layer,
+    locate,
+)
 
 _LOADS = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF")
+_GENERATED = "__autograph_generated_file"
 _ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD")
 
 
@@ -59,6 +65,21 @@ def nested_codes(function: Any) -> Iterator[types.CodeType]:
     for constant in getattr(code, "co_consts", ()):
         if isinstance(constant, types.CodeType):
             yield constant
+
+
+def locate_called(function: Any, outer: Any) -> UserFunction:
+    """Finds the place of a function that another one, traced with autograph, defines inside.
+
+    Autograph runs a converted copy from a generated file; the original is looked for by its name
+    in the code of the outer function.
+    """
+    found = locate(function)
+    if found.file is None or _GENERATED not in found.file:
+        return found
+    plain_name = found.name.rsplit(".", 1)[-1]
+    codes = [code for code in nested_codes(outer) if code.co_name.strip("<>") == plain_name]
+    place = (codes[0].co_filename, codes[0].co_firstlineno) if len(codes) == 1 else (None, None)
+    return UserFunction(found.name, *place, found.function, found.note)
 
 
 def _references_of_code(

@@ -46,6 +46,16 @@ def generator_of(dataset: Any) -> Any | None:
     return None
 
 
+def pad_to_cardinality(dataset: Any) -> Link | None:
+    """``pad_to_cardinality`` marks its input by a map and appends a filler to it."""
+    if type(dataset).__name__ != "_ConcatenateDataset":
+        return None
+    marked = inputs_of(dataset)[0]
+    if ".pad_to_cardinality:" not in where_defined(getattr(marked, "_map_func", None)):
+        return None
+    return Link("pad_to_cardinality", dataset, inputs_of(marked)[0])
+
+
 def ragged_batch(dataset: Any) -> Link | None:
     """``ragged_batch`` is a batch over a map that makes tensors ragged."""
     if not type(dataset).__name__.endswith("BatchDataset"):
@@ -139,10 +149,10 @@ def bucket_by_sequence_length(dataset: Any) -> Link | None:
     if "bucket_by_sequence_length.<locals>" not in where_defined(reducer):
         return None
     key = closure_of(function_of(dataset._key_func)).get("key_func")
-    known = {**closure_of(function_of(reducer)), **closure_of(key)}
     link = Link("bucket_by_sequence_length", dataset, inputs_of(dataset)[0], wrapper=reducer)
-    link.function = known.get("element_length_func")
-    sizes = plain_list(known.get("batch_sizes"))
+    link.function = closure_of(key).get("element_length_func")
+    window = closure_of(function_of(dataset._window_size_func)).get("window_size_func")
+    sizes = plain_list(closure_of(window).get("batch_sizes"))
     if sizes:
         link.options["batch_sizes"] = ",".join(str(size) for size in sizes)
     return link
@@ -204,6 +214,7 @@ COMPOSITES: tuple[Recogniser, ...] = (
     file_reader,
     from_generator,
     list_files,
+    pad_to_cardinality,
     ragged_batch,
     sample_from_datasets,
     snapshot,

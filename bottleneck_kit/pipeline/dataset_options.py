@@ -38,7 +38,6 @@ asked for: they read the same values, and TensorFlow prints a warning whenever t
 """
 
 
-# Reading ``experimental_threading`` would print a warning; ``threading`` holds the same.
 def read_options(dataset: Any) -> dict[str, Option]:
     """Gives the speed-relevant options that were set on a dataset, by their public names.
 

@@ -82,7 +82,13 @@ def original_of(dataset: Any) -> Any:
 
 
 def inputs_of(dataset: Any) -> list[Any]:
-    """Gives the datasets that one reads from."""
+    """Gives the datasets that one reads from.
+
+    ``Dataset.apply`` writes its own input over what a concatenation keeps for ``_inputs()``, so
+    that a concatenation is asked for its two parts.
+    """
+    if type(dataset).__name__ == "_ConcatenateDataset":
+        return [dataset._input_dataset, dataset._dataset_to_concatenate]
     return list(dataset._inputs())
 
 

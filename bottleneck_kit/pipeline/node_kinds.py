@@ -41,7 +41,7 @@ NODES_OF_KIND: dict[str, frozenset[str]] = {
         "load": "Load",
         "map": "Map",
         "map_and_batch": "MapAndBatch",
-        "pad_to_cardinality": "PadToCardinality",
+        "pad_to_cardinality": "Concatenate",
         "padded_batch": "PaddedBatch",
         "prefetch": "Prefetch",
         "ragged_batch": "Batch MapAndBatch",

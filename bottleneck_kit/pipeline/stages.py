@@ -10,6 +10,7 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
+from bottleneck_kit.pipeline.code_references import locate_called
 from bottleneck_kit.pipeline.composites import COMPOSITES
 from bottleneck_kit.pipeline.dataset_options import read_options
 from bottleneck_kit.pipeline.element_spec import describe_spec, element_bytes
@@ -140,7 +141,7 @@ def _python_note(link: Link, user: UserFunction) -> str:
     found = [item for concrete in _concretes(link) for item in operations(concrete.graph)]
     names = []
     for function in python_calls(found):
-        called = None if function is None else locate(function)
+        called = None if function is None else locate_called(function, user.function)
         if called is None:
             names.append("a function that is no longer there")
         elif called.function is not user.function:

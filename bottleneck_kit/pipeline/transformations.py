@@ -38,11 +38,7 @@ _PARALLEL = {"num_parallel_calls": "_num_parallel_calls"}
 _BATCH = {"batch_size": "_batch_size", "drop_remainder": "_drop_remainder"}
 _CYCLE = {"cycle_length": "_cycle_length", "block_length": "_block_length"}
 _SHUFFLE = {"buffer_size": "_buffer_size", "reshuffle": "_reshuffle_each_iteration"}
-_READER = {
-    "compression_type": "_compression_type",
-    "buffer_size": "_buffer_size",
-    "num_parallel_reads": "_num_parallel_reads",
-}
+_READER = {"compression_type": "_compression_type", "buffer_size": "_buffer_size"}
 _BUFFERS = {
     "buffer_output_elements": "_buffer_output_elements",
     "prefetch_input_elements": "_prefetch_input_elements",
@@ -64,7 +60,9 @@ TRANSFORMATIONS: dict[str, Transformation] = {
         changes_count=True,
     ),
     "SqlDatasetV2": _reader("sql", {"driver_name": "_driver_name"}),
-    "TFRecordDatasetV2": _reader("tfrecord"),
+    "TFRecordDatasetV2": _reader(
+        "tfrecord", {**_READER, "num_parallel_reads": "_num_parallel_reads"}
+    ),
     "TextLineDatasetV2": _reader("text_line"),
     "_AssertCardinalityDataset": Transformation(
         "assert_cardinality", {"cardinality": "_expected_cardinality"}
@@ -107,7 +105,6 @@ TRANSFORMATIONS: dict[str, Transformation] = {
         changes_count=True,
     ),
     "_MapDataset": Transformation("map", {}, "_map_func"),
-    "_PadToCardinalityDataset": Transformation("pad_to_cardinality", changes_count=True),
     "_PaddedBatchDataset": Transformation("padded_batch", _BATCH, changes_count=True),
     "_ParallelBatchDataset": Transformation(
         "batch", {**_BATCH, **_PARALLEL, "deterministic": "_deterministic"}, changes_count=True
@@ -183,6 +180,7 @@ CHANGES_COUNT_KINDS = {entry.kind for entry in TRANSFORMATIONS.values() if entry
     "keras_arrays",
     "keras_generator",
     "keras_py_dataset",
+    "pad_to_cardinality",
     "ragged_batch",
     "rejection_resample",
     "sample_from_datasets",

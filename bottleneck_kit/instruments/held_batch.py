@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import random
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import tensorflow as tf
 
 from bottleneck_kit.instruments import train_function
 from bottleneck_kit.instruments.batch_taking import HeldBatch
 from bottleneck_kit.instruments.fit_hook import FitHook, global_seed_variable, python_parts
+from bottleneck_kit.instruments.quiet import wait_for_quiet
+from bottleneck_kit.instruments.python_randomness import python_randomness_kept
 from bottleneck_kit.instruments.saved_variables import SavedVariables, keras_variables
 from bottleneck_kit.records.held_batch import HeldBatchRun
 from bottleneck_kit.records.measurement import Missing
@@ -25,6 +24,10 @@ LEAST_STEPS = 3
 MOST_S = 10.0
 MOST_SHARE_OF_FIT = 0.02
 
+# The pipeline is given this long to fill its buffers and rest, before the probe takes the cores.
+MOST_QUIET_S = 2.0
+MOST_QUIET_SHARE_OF_FIT = 0.2
+
 
 @dataclass(frozen=True)
 class _Budget:
@@ -32,6 +35,7 @@ class _Budget:
 
     steps_per_execution: int
     seconds: float
+    quiet_s: float
 
     @property
     def least(self) -> int:
@@ -50,9 +54,10 @@ def time_held_batch(
     """Times the compiled train function on the batch that the fit itself has taken.
 
     At most 30 steps, 10 s or 2 % of the fit, whichever is least, but three steps; one execution
-    before them warms up and is not counted. Every variable that the train function touches is
-    put back to the bit, whatever happens. Call it on the thread that trained, when training is
-    over.
+    before them warms up and is not counted. Before that the pipeline, which goes on filling its
+    buffers, gets 2 s or a fifth of the fit at most to come to rest. Every variable that the train
+    function touches is put back to the bit, whatever happens. Call it on the thread that trained,
+    when training is over.
 
     Args:
         model: The model.
@@ -67,7 +72,11 @@ def time_held_batch(
     held = hook.held
     if isinstance(held, Missing):
         return held
-    budget = _Budget(hook.steps_per_execution, min(MOST_S, MOST_SHARE_OF_FIT * fit_s))
+    budget = _Budget(
+        hook.steps_per_execution,
+        seconds=min(MOST_S, MOST_SHARE_OF_FIT * fit_s),
+        quiet_s=min(MOST_QUIET_S, MOST_QUIET_SHARE_OF_FIT * fit_s),
+    )
     try:
         return _probe(model, hook, held, budget=budget, first_call_s=first_call_s, began_s=began_s)
     except Exception as error:
@@ -114,6 +123,7 @@ def _probe(
             train = made
             functions = train_function.tf_functions(train)
         traces = train_function.trace_counts(functions)
+        wait_for_quiet(budget.quiet_s)
         call_s, cpu_s = _time(train, feed, budget)
         if train_function.trace_counts(functions) != traces:
             return Missing("the train function was traced again for the held batch")
@@ -142,7 +152,7 @@ def _make_anew(
 ) -> Callable[[Any], Any] | Missing:
     """Makes and traces another train function, whose kernels have a random state of their own."""
     current = model.train_function
-    with _python_randomness_kept():
+    with python_randomness_kept():
         try:
             model.make_train_function(force=True)
             fresh = model.train_function
@@ -196,14 +206,3 @@ def _wait_for(logs: Any) -> None:
     for value in tf.nest.flatten(logs):
         if hasattr(value, "numpy"):
             value.numpy()
-
-
-@contextmanager
-def _python_randomness_kept() -> Iterator[None]:
-    """Puts the state of Python's and NumPy's global generators back; tracing may draw from them."""
-    python_state, numpy_state = random.getstate(), np.random.get_state()
-    try:
-        yield
-    finally:
-        random.setstate(python_state)
-        np.random.set_state(numpy_state)

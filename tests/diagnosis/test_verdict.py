@@ -1,0 +1,341 @@
+"""The verdict on jobs whose truth is known, from the record to the sentence."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import constructed
+import pytest
+
+from bottleneck_kit.diagnosis.engine import diagnose
+from bottleneck_kit.diagnosis.verdict import judge
+from bottleneck_kit.evidence.gather import gather
+from bottleneck_kit.records.diagnosis import SEVERITIES, VERDICT_CLASSES
+from bottleneck_kit.records.measurement import Measurement, Missing
+from bottleneck_kit.records.run_record import RunRecord
+
+LIGHT = (
+    constructed.stage(0, "tfrecord", cost_ms=0.5),
+    constructed.stage(1, "map", "parse", cost_ms=1.0, parallelism=2),
+    constructed.stage(2, "batch", cost_ms=0.2, elements_per_step=1),
+    constructed.stage(3, "prefetch", elements_per_step=1),
+)
+"""A pipeline of 1.7 ms a batch; the live model has no node for its prefetch."""
+
+UNREAD = Missing("autotune is off for this dataset")
+
+
+@dataclass(frozen=True)
+class Job:
+    """A constructed job and the verdict that is right for it."""
+
+    name: str
+    kind: str
+    severity: str
+    fields: dict[str, Any] = field(default_factory=dict)
+    says: str = ""
+    alter: Callable[[RunRecord], RunRecord] = lambda record: record
+
+    def record(self) -> RunRecord:
+        return self.alter(constructed.record(**self.fields))
+
+
+def without_steps(record: RunRecord) -> RunRecord:
+    return dataclasses.replace(record, steps=Missing("fit ended before a step"))
+
+
+def in_bursts(record: RunRecord) -> RunRecord:
+    """Four steps find a batch, the fifth waits 200 ms."""
+    assert not isinstance(record.steps, Missing)
+    kept = tuple(
+        dataclasses.replace(one, call_s=one.call_s + 0.2) if one.index % 5 == 4 else one
+        for one in record.steps.kept
+    )
+    return dataclasses.replace(record, steps=dataclasses.replace(record.steps, kept=kept))
+
+
+CONTENDED: dict[str, Any] = {"step_ms": 100.0, "held_ms": 59.5, "cpu_ms": 190.0}
+"""A step of 100 ms in training, 60 on the held batch: 40 % faster, with the cores to itself."""
+
+JOBS = (
+    Job("the article's job", "input_bound", "high", {}, "58 % of each step waits for data"),
+    Job(
+        "the same in four noisy epochs",
+        "input_bound",
+        "high",
+        {"noise": 0.1, "epochs": 4, "steps": 40, "buffered_steps": 8},
+    ),
+    Job("a tenth of the step waits", "input_bound", "moderate", {"wait_ms": 8.3, "held_ms": 74}),
+    Job("full buffers", "compute_bound", "none", {"wait_ms": 0.1, "held_ms": 82.4}),
+    Job(
+        "no wait at all, and noise",
+        "compute_bound",
+        "none",
+        {"wait_ms": 0.0, "held_ms": 82.5, "noise": 0.15},
+    ),
+    Job(
+        "a slow callback",
+        "host_bound",
+        "none",
+        {"step_ms": 40, "wait_ms": 0.1, "host_ms": 25, "held_ms": 14.9},
+        "62 % of each step",
+    ),
+    Job(
+        "a slow callback and as much wait",
+        "mixed",
+        "high",
+        {"step_ms": 60, "wait_ms": 25, "host_ms": 20, "held_ms": 15},
+    ),
+    Job(
+        "a slow callback and a little wait",
+        "host_bound",
+        "moderate",
+        {"step_ms": 60, "wait_ms": 6, "host_ms": 35, "held_ms": 19},
+    ),
+    Job(
+        "much wait and a callback",
+        "input_bound",
+        "high",
+        {"step_ms": 100, "wait_ms": 70, "host_ms": 22, "held_ms": 8},
+    ),
+    Job(
+        "steps of a millisecond",
+        "compute_bound",
+        "none",
+        {"step_ms": 1.0, "wait_ms": 0.1, "host_ms": 0.1, "held_ms": 0.85, "cpu_ms": 1},
+        "taking a batch costs 100 µs",
+    ),
+    Job(
+        "contended, with gaps",
+        "compute_bound",
+        "none",
+        {**CONTENDED, "wait_ms": 0.1, "held_cpu_ms": 110},
+        "faster by another 39.9 ms",
+    ),
+    Job(
+        "contended, without gaps, a light pipeline",
+        "compute_bound",
+        "none",
+        {
+            **CONTENDED,
+            "wait_ms": None,
+            "steps_per_execution": 4,
+            "held_cpu_ms": 110,
+            "stages": LIGHT,
+        },
+    ),
+    Job(
+        "contended, without gaps, pipeline unread, model's CPU",
+        "unknown",
+        "none",
+        {
+            **CONTENDED,
+            "wait_ms": None,
+            "steps_per_execution": 4,
+            "held_cpu_ms": 180,
+            "stages": UNREAD,
+        },
+        "cores are full",
+    ),
+    Job(
+        "contended, without gaps, pipeline unread, pipeline's CPU",
+        "mixed",
+        "moderate",
+        {
+            **CONTENDED,
+            "wait_ms": None,
+            "steps_per_execution": 4,
+            "held_cpu_ms": 90,
+            "stages": UNREAD,
+        },
+        "cannot be told",
+    ),
+    Job(
+        "slowed by a neighbour, without gaps, pipeline unread",
+        "unknown",
+        "none",
+        {
+            **CONTENDED,
+            "cpu_ms": 112,
+            "wait_ms": None,
+            "steps_per_execution": 4,
+            "held_cpu_ms": 110,
+            "stages": UNREAD,
+        },
+        "another process",
+    ),
+    Job(
+        "without gaps, batches of many shapes",
+        "unknown",
+        "none",
+        {"wait_ms": None, "job_fields": {"dynamic_shapes": True}},
+        "differ in shape",
+    ),
+    Job(
+        "without gaps, compiled again",
+        "unknown",
+        "none",
+        {"wait_ms": None, "traced": (0, 20, 40, 60)},
+        "compiled again",
+    ),
+    Job(
+        "without gaps, nothing else to explain it",
+        "input_bound",
+        "high",
+        {"wait_ms": None},
+        "at most 62 %",
+    ),
+    Job(
+        "without gaps, a callback is not input",
+        "host_bound",
+        "none",
+        {"step_ms": 40, "wait_ms": None, "host_ms": 25, "held_ms": 14.9, "stages": UNREAD},
+    ),
+    Job(
+        "several steps an execution",
+        "input_bound",
+        "high",
+        {"wait_ms": None, "steps_per_execution": 5},
+        "at most",
+    ),
+    Job(
+        "gaps that belong to fetches beside the step",
+        "input_bound",
+        "moderate",
+        {
+            "step_ms": 40,
+            "wait_ms": 39.4,
+            "held_ms": 33.5,
+            "cpu_ms": 50,
+            "host_ms": 0.5,
+            "stages": (constructed.stage(0, "tfrecord", cost_ms=39.0),),
+        },
+        "at most",
+    ),
+    Job(
+        "bursts: every fifth step waits for five",
+        "input_bound",
+        "high",
+        {"step_ms": 20, "wait_ms": 0.05, "held_ms": 19.5},
+        "67 % of each step",
+        in_bursts,
+    ),
+    Job(
+        "seven steady steps",
+        "unknown",
+        "none",
+        {"steps": 9},
+        "expected at least 8 steady steps, saw 7; train for more steps",
+    ),
+    Job(
+        "neither gap nor probe",
+        "unknown",
+        "none",
+        {"wait_ms": None, "held_ms": None},
+        "the probe was switched off",
+    ),
+    Job("the probe off, gaps there", "input_bound", "high", {"held_ms": None}, "ideal 35.0 ms"),
+    Job("no step seen", "unknown", "none", {}, "fit ended before a step", without_steps),
+    Job(
+        "eager",
+        "compute_bound",
+        "none",
+        {"wait_ms": 0.1, "held_ms": 82, "job_fields": {"run_eagerly": True}},
+        "run_eagerly=True",
+    ),
+    Job("emulated", "input_bound", "high", {"emulated_ms": 30.0}, "accelerator emulated: 30.0 ms"),
+)
+
+
+@pytest.mark.parametrize("job", JOBS, ids=lambda job: job.name)
+def test_verdict_is_right_for_a_job_whose_truth_is_known(job: Job) -> None:
+    verdict = judge(gather(job.record()))
+
+    assert (verdict.kind, verdict.severity) == (job.kind, job.severity), verdict.text
+    assert job.says in verdict.text
+    assert verdict.text.startswith(job.kind.replace("_", "-"))
+
+
+def test_jobs_cover_every_class_and_severity() -> None:
+    assert {job.kind for job in JOBS} == set(VERDICT_CLASSES)
+    assert {job.severity for job in JOBS} == set(SEVERITIES)
+
+
+@pytest.mark.parametrize(
+    "job", [one for one in JOBS if one.kind != "input_bound"], ids=lambda job: job.name
+)
+def test_rule_input_bound_agrees_with_a_verdict_that_is_another(job: Job) -> None:
+    diagnosis = diagnose(gather(job.record()))
+
+    if job.severity == "none":
+        assert "INP101" not in {one.code for one in diagnosis.findings}
+        assert not {one.code for one in diagnosis.findings} & {"INP110", "INP111", "INP112"}
+
+
+def test_sentence_is_the_one_promised() -> None:
+    record = constructed.record(step_ms=83, wait_ms=48, held_ms=30.5, host_ms=0.5)
+
+    assert judge(gather(record)).text == (
+        "input-bound: 58 % of each step waits for data; ideal 31.0 ms, now 83.0 ms; "
+        "an epoch of 100 steps would take 3.10 s, not 8.30 s"
+    )
+
+
+def test_contention_is_told_apart_from_the_wait_with_both_numbers() -> None:
+    record = constructed.record(step_ms=100, wait_ms=40, held_ms=39.5, cpu_ms=190)
+    evidence = gather(record)
+    text = judge(evidence).text
+
+    assert isinstance(evidence.unexplained_s, Measurement)
+    assert evidence.unexplained_s.value == pytest.approx(0.020)
+    assert "ideal 40.0 ms, now 100 ms" in text
+    assert "another 20.0 ms that is not waiting" in text
+    assert "without the wait alone a step would take 60.0 ms" in text
+
+
+def test_numbers_of_the_verdict_are_those_of_the_evidence() -> None:
+    verdict = judge(gather(constructed.record()))
+
+    assert verdict.input_share == pytest.approx(48 / 83)
+    assert verdict.step_s == pytest.approx(0.083)
+    assert verdict.ideal_step_s == pytest.approx(0.0315)
+    assert verdict.reachable_step_s == pytest.approx(0.060)
+
+
+def test_share_between_none_and_high_is_unknown() -> None:
+    wide = Measurement(0.12, 0.02, 0.25, 30)
+
+    verdict = judge(constructed.evidence(input_share=wide))
+
+    assert verdict.kind == "unknown"
+    assert "between 2.0 % and 25 %" in verdict.text
+
+
+def test_epoch_without_a_known_length_is_counted_in_a_hundred_steps() -> None:
+    evidence = constructed.evidence(job=constructed.job(steps_per_epoch=None))
+
+    assert "; 100 steps would take" in judge(evidence).text
+
+
+def test_nobody_is_told_to_get_slower_by_a_noisy_probe() -> None:
+    evidence = constructed.evidence(held_call_s=0.090, wait_s=0.010)
+
+    assert "ideal 83.0 ms, now 83.0 ms" in judge(evidence).text
+
+
+@pytest.mark.parametrize("kind", ["generator", "py_dataset"])
+def test_python_input_is_named(kind: str) -> None:
+    text = judge(constructed.evidence(job=constructed.job(input_kind=kind))).text
+
+    assert "Python generator" in text or "keras.utils.PyDataset" in text
+
+
+def test_unknown_verdict_still_says_that_the_host_takes_time() -> None:
+    evidence = constructed.evidence(wait_s=Missing("not told"), host_s=0.040)
+
+    assert judge(evidence).text == (
+        "unknown: not told; 48 % of each step passes outside the train function"
+    )

@@ -118,5 +118,7 @@ class Stage:
 
     @property
     def place(self) -> str:
-        """``file:line`` of the user's function, or ""."""
-        return "" if self.file is None else f"{self.file}:{self.line}"
+        """``file:line`` of the user's function, the file where the line is not known, or ""."""
+        if self.file is None:
+            return ""
+        return self.file if self.line is None else f"{self.file}:{self.line}"

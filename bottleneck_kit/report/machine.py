@@ -31,13 +31,36 @@ def machine_lines(record: RunRecord, evidence: Evidence) -> list[str]:
         host = utilization.host
         others = host.other_cores.mean
         if others >= QUIET_CORES:
-            cores += f", {count(others)} busy with other processes"
+            cores += f", {others:.1f} more busy with other processes"
         lines = [f"{cores} · {_memory(host)} · {seen}"]
         if traffic := _traffic(host):
             lines.append(traffic)
     if not isinstance(utilization.gpus, Missing):
         lines += [_gpu(gpu) for gpu in utilization.gpus]
     return lines
+
+
+def job_lines(record: RunRecord) -> list[str]:
+    """Gives what was trained and with which versions, a line each."""
+    job, environment = record.job, record.environment
+    trained = [job.model]
+    if not isinstance(job.parameters, Missing):
+        trained.append(f"{job.parameters:,} weights")
+    if not isinstance(job.batch_size, Missing):
+        trained.append(f"batches of {job.batch_size}")
+    if job.steps_per_execution > 1:
+        trained.append(f"{job.steps_per_execution} steps an execution")
+    versions = [
+        f"{name} {version}"
+        for name, version in (
+            ("TensorFlow", environment.tensorflow),
+            ("Keras", environment.keras),
+            ("Python", environment.python),
+            ("bottleneck-kit", environment.kit),
+        )
+        if not isinstance(version, Missing)
+    ]
+    return [" · ".join(trained), " · ".join([*versions, environment.platform])]
 
 
 def _memory(host: HostUtilization) -> str:

@@ -100,8 +100,8 @@ class Report:
         Args:
             file: Where to; standard output by default. Colour is used on a terminal only.
             width: Columns; those of the terminal by default, at most 120.
-            full: Show every remedy with its snippet, not the first three only, and every note
-                on what could not be had.
+            full: Show every remedy with its snippet, not of the first three only, all that
+                could not be had, what AUTOTUNE chose, and the versions in use.
         """
         # Rich takes 0.1 s to load: only who prints pays for it.
         from bottleneck_kit.report.console import print_report
@@ -111,7 +111,7 @@ class Report:
     def __str__(self) -> str:
         from bottleneck_kit.report.console import render_text
 
-        return render_text(self, width=PLAIN_WIDTH)
+        return render_text(self, width=PLAIN_WIDTH).rstrip("\n")
 
     def __repr__(self) -> str:
         return f"<Report {self.headline()}>"

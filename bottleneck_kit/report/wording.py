@@ -167,7 +167,14 @@ def gain(remedy: Prescription, step_s: float | Missing | Measurement) -> str:
 
 def absent_thing(path: str) -> str:
     """Names, for a person, what ``unavailable`` lists under ``path``."""
-    return _INSTRUMENT_WORDS.get(path, path.replace("_", " "))
+    if path in _INSTRUMENT_WORDS:
+        return _INSTRUMENT_WORDS[path]
+    words = path.replace("_", " ").split(".")
+    if words[0] == "remedies":
+        return f"step time with {words[1]}"
+    if words[0] == "stages" and len(words) == 3:
+        return f"{words[2].removesuffix(' s')} of stage {words[1]}"
+    return " ".join(words)
 
 
 def own_cost(record: RunRecord) -> str:

@@ -49,8 +49,9 @@ def test_a_stage_is_named_by_its_kind_and_the_user_function() -> None:
     assert stage(0, "shuffle").label == "shuffle"
 
 
-def test_a_stage_without_a_user_function_has_no_place() -> None:
+def test_a_place_is_as_much_as_is_known() -> None:
     assert stage(0, "map", "dilate", file="train.py", line=7).place == "train.py:7"
+    assert stage(0, "map", "dilate", file="train.py", line=None).place == "train.py"
     assert stage(0, "batch").place == ""
 
 

@@ -45,12 +45,13 @@ def report(
     findings: tuple[Finding, ...] = (),
     not_evaluated: tuple[NotEvaluated, ...] = (),
     remedies: tuple[Prescription, ...] = (),
+    unpredicted: dict[str, str] | None = None,
 ) -> Report:
     return Report(
         record=record,
         evidence=evidence,
         diagnosis=Diagnosis(verdict, findings, not_evaluated),
-        plan=Plan(remedies),
+        plan=Plan(remedies, unpredicted or {}),
     )
 
 

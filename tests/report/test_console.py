@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 from bottleneck_kit.records.diagnosis import VERDICT_CLASSES
 from bottleneck_kit.records.plan import SAFETY_CLASSES, Plan
-from bottleneck_kit.report import console
+from bottleneck_kit.report import console, layout
 from bottleneck_kit.report.report import Report
 from bottleneck_kit.report.wording import CLASS_WORDS, SAFETY_WORDS
 
@@ -37,7 +37,7 @@ CASES = [
 
 @pytest.fixture(autouse=True)
 def in_the_users_folder(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(console, "current_folder", lambda: Path(archetypes.FOLDER))
+    monkeypatch.setattr(layout, "current_folder", lambda: Path(archetypes.FOLDER))
 
 
 def golden_name(name: str, width: int, full: bool) -> str:
@@ -226,7 +226,7 @@ def test_a_removed_working_folder_is_no_failure(tmp_path: Path) -> None:
 
 
 def test_every_class_and_safety_has_words_and_a_style() -> None:
-    assert set(CLASS_WORDS) == set(console.CLASS_STYLES) == set(VERDICT_CLASSES)
+    assert set(CLASS_WORDS) == set(layout.CLASS_STYLES) == set(VERDICT_CLASSES)
     assert set(SAFETY_WORDS) == set(SAFETY_CLASSES)
 
 

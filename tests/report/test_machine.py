@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from constructed import environment, evidence, record
+from constructed import environment, evidence, job, record
 
 from bottleneck_kit.records.measurement import Missing
 from bottleneck_kit.records.utilization import (
@@ -14,7 +14,7 @@ from bottleneck_kit.records.utilization import (
     Series,
     Utilization,
 )
-from bottleneck_kit.report.machine import machine_lines
+from bottleneck_kit.report.machine import job_lines, machine_lines
 
 NO_DRIVER = Missing("no NVIDIA driver")
 
@@ -80,7 +80,7 @@ def test_memory_is_named_and_a_quiet_machine_has_no_traffic() -> None:
 def test_a_neighbours_load_is_told_apart() -> None:
     first, *_ = lines(Utilization(0.25, 9, host(other_cores=steady(0.7)), NO_DRIVER))
 
-    assert "50 % busy with this training, 0.7 busy with other processes" in first
+    assert "50 % busy with this training, 0.7 more busy with other processes" in first
 
 
 def test_traffic_that_is_more_than_noise_is_named() -> None:
@@ -111,3 +111,25 @@ def test_a_gpu_that_tells_nothing_is_still_named() -> None:
     )
 
     assert lines(Utilization(0.25, 9, NO_DRIVER, (silent,)))[1] == "GPU 0 A100"
+
+
+def test_what_was_trained_is_told_with_the_versions() -> None:
+    run = record(job_fields={"steps_per_execution": 4})
+
+    assert job_lines(run) == [
+        "small_cnn · 100,000 weights · batches of 64 · 4 steps an execution",
+        "TensorFlow 2.21.0 · Keras 3.15.1 · Python 3.11.9 · bottleneck-kit 0.1.0 · Linux-x86_64",
+    ]
+
+
+def test_what_is_not_known_of_the_job_is_left_out() -> None:
+    gone = Missing("not built")
+    run = record(
+        job=job(parameters=gone, batch_size=gone),
+        environment=environment(tensorflow=gone, keras=gone),
+    )
+
+    assert job_lines(run) == [
+        "small_cnn",
+        "Python 3.11.9 · bottleneck-kit 0.1.0 · Linux-x86_64",
+    ]

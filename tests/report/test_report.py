@@ -46,7 +46,7 @@ def test_its_headline_is_one_line_that_begins_with_the_class(name: str) -> None:
 def test_as_text_it_is_the_report_at_a_hundred_columns() -> None:
     report = unknown()
 
-    assert str(report) == render_text(report, width=100)
+    assert f"{report}\n" == render_text(report, width=100)
 
 
 def test_its_repr_is_short() -> None:

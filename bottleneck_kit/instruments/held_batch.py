@@ -12,8 +12,8 @@ import tensorflow as tf
 from bottleneck_kit.instruments import train_function
 from bottleneck_kit.instruments.batch_taking import HeldBatch
 from bottleneck_kit.instruments.fit_hook import FitHook, global_seed_variable, python_parts
-from bottleneck_kit.instruments.quiet import wait_for_quiet
 from bottleneck_kit.instruments.python_randomness import python_randomness_kept
+from bottleneck_kit.instruments.quiet import wait_for_quiet
 from bottleneck_kit.instruments.saved_variables import SavedVariables, keras_variables
 from bottleneck_kit.records.held_batch import HeldBatchRun
 from bottleneck_kit.records.measurement import Missing

@@ -136,6 +136,7 @@ def input_bound() -> Report:
                 "device", None, None, safety="redraws", cost="an accelerator with room to spare"
             ),
         ),
+        unpredicted={"dali": "no GPU is there to take the work"},
     )
 
 
@@ -206,6 +207,7 @@ def host_bound() -> Report:
             host_s=0.022,
             callback_step_s=0.020,
             held_call_s=0.0275,
+            cpu_step_s=0.060,
             callbacks=(callback_evidence("ImageLogger", step_ms=20.0, share=0.4),),
             validation_share=0.12,
             emulated_ms=20.0,
@@ -245,6 +247,7 @@ def numpy_input() -> Report:
             wait_s=0.0031,
             wait_source="held batch",
             held_call_s=0.0084,
+            cpu_step_s=0.018,
             stages=stages_evidence(stages),
         ),
         Verdict(

@@ -108,14 +108,15 @@ def _front_that_fits(
 
 
 def _snippet(front: tuple[StageEvidence, ...], repeats: bool) -> str:
-    place = front[-1].stage
+    maps = [i for i, one in enumerate(front) if one.stage.kind == "map"]
     lines = []
     if repeats:
         lines.append("# without the .repeat() in front of these lines")
-    if place.kind == place.name:
-        lines.append(snippet.comment(f"directly behind the {place.kind}:"))
+    if maps:
+        shown = [one for one in front[maps[-1] :] if one.stage.kind != "repeat"]
+        lines.append(snippet.assignments(*(snippet.call(one.stage) for one in shown)))
     else:
-        lines.append(f"dataset = dataset{snippet.call(place)}")
+        lines.append(snippet.comment(f"directly behind the {front[-1].stage.kind}:"))
     lines.append("dataset = dataset.cache()")
     if repeats:
         lines.append("dataset = dataset.repeat()")

@@ -79,7 +79,7 @@ def load_of(evidence: Evidence) -> Load | Missing:
         for branch in one.stage.branches:
             for inner in branch:
                 spread[inner.index] = min(float(one.parallelism or 1), cores)
-    booked = _booked_on(evidence)
+    booked = {index: holder for holder, group in _fused(evidence).items() for index in group}
     by_index = {one.stage.index: one for one in evidence.stages}
     stages = []
     for one in evidence.stages:
@@ -106,24 +106,21 @@ def load_of(evidence: Evidence) -> Load | Missing:
 
 def stage_seconds(evidence: Evidence) -> dict[int, float]:
     """Gives the thread seconds a step of each stage whose cost is known, fused ones shared out."""
-    booked = _booked_on(evidence)
-    holders: dict[int, int] = {}
-    for holder in booked.values():
-        holders[holder] = holders.get(holder, 0) + 1
-    seconds = {}
-    costs = {
+    seconds = {
         one.stage.index: one.cost_s
         for one in evidence.stages
         if not isinstance(one.cost_s, Missing)
     }
-    for one in evidence.stages:
-        index = one.stage.index
-        if index in booked and booked[index] in costs:
-            seconds[index] = costs[booked[index]] / holders[booked[index]]
-        elif index in holders:
+    stages = {one.stage.index: one.stage for one in evidence.stages}
+    for holder, group in _fused(evidence).items():
+        if holder not in seconds:
+            continue
+        cost_s = seconds[holder]
+        working = [index for index in group if stages[index].name != stages[index].kind]
+        for index in group:
             seconds[index] = 0.0
-        elif index in costs:
-            seconds[index] = costs[index]
+        for index in working or [holder]:
+            seconds[index] = cost_s / max(1, len(working))
     return seconds
 
 
@@ -185,15 +182,13 @@ def _cpu_seconds(evidence: Evidence, share: float, left_s: float) -> float:
     return (0.0 if isinstance(held, Missing) else held.value) + pipeline_cpu_s(evidence, share)
 
 
-def _booked_on(evidence: Evidence) -> dict[int, int]:
-    """Gives, for each stage that shares a fused cost, the stage that the cost stands on."""
-    stages = {one.stage.index: one.stage for one in evidence.stages}
-    booked = {}
-    for index, stage in stages.items():
-        if isinstance(stage.cost, Missing) or not stage.cost.shared_with:
-            continue
-        group = [index, *(other for other in stage.cost.shared_with if other in stages)]
-        working = [one for one in group if stages[one].name != stages[one].kind]
-        for one in working or [index]:
-            booked[one] = index
-    return booked
+def _fused(evidence: Evidence) -> dict[int, tuple[int, ...]]:
+    """Gives, for each stage that a fused cost is booked on, all stages it is the cost of."""
+    known = {one.stage.index for one in evidence.stages}
+    groups = {}
+    for one in evidence.stages:
+        cost = one.stage.cost
+        if not isinstance(cost, Missing) and cost.shared_with:
+            others = (index for index in cost.shared_with if index in known)
+            groups[one.stage.index] = (one.stage.index, *others)
+    return groups

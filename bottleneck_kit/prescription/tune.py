@@ -34,7 +34,8 @@ FILE_READERS = {
 WAITS_BELOW_CPU_SHARE = 0.9
 """Share of the cores in use from which more calls find no idle core (as INP110 has it)."""
 
-LOOP = "the training loop"
+SMALL_SHARE = 0.05
+"""Thread seconds of a stage, as a share of the step, below which its calls are not touched."""
 
 
 class Tune(Remedy):
@@ -147,8 +148,8 @@ class Tune(Remedy):
             return
         if evidence.prefetch_at_end is False:
             text = (
-                f"No buffer stands between the pipeline and {LOOP}, so they take turns; with a "
-                "prefetch at the end the next batch is prepared during the step."
+                "No buffer stands between the pipeline and the training loop, so they take turns; "
+                "with a prefetch at the end the next batch is prepared during the step."
             )
         else:
             text = (
@@ -170,6 +171,14 @@ def _draws(one: StageEvidence) -> bool:
     return is_random(one) or one.stage.traits.stateful is True
 
 
+def _is_small(one: StageEvidence, evidence: Evidence) -> bool:
+    """Says whether a stage costs so little that calls for it are only more to keep in mind."""
+    step = evidence.step_s
+    if isinstance(one.cost_s, Missing) or isinstance(step, Missing):
+        return False
+    return one.cost_s < SMALL_SHARE * step.value
+
+
 def _reads_files(one: StageEvidence) -> bool:
     """Says whether a stage opens files and takes an argument for how many at once."""
     stage = one.stage
@@ -182,6 +191,8 @@ def _reads_files(one: StageEvidence) -> bool:
 def _can_run_parallel(one: StageEvidence, evidence: Evidence) -> bool:
     stage = one.stage
     if stage.kind not in {"map", "interleave", "batch"} or stage.traits.python or stage.injected_by:
+        return False
+    if _is_small(one, evidence):
         return False
     if one.serial is True:
         return not _reads_files(one)

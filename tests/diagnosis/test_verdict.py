@@ -220,7 +220,7 @@ JOBS = (
         "input_bound",
         "high",
         {"step_ms": 20, "wait_ms": 0.05, "held_ms": 19.5},
-        "67 % of each step",
+        "66 % of each step",
         in_bursts,
     ),
     Job(

@@ -12,7 +12,7 @@ from bottleneck_kit.units import format_bytes, format_share
 QUIET_CORES = 0.1
 """Other processes below this many busy cores are the noise of any machine."""
 
-QUIET_BYTES_PER_S = 100_000
+QUIET_BYTES_PER_S = 1_000_000
 """Traffic below this is the noise of any machine; no input pipeline waits for it."""
 
 
@@ -73,9 +73,9 @@ def _traffic(host: HostUtilization) -> str:
     parts = []
     for label, series in (
         ("disk read", host.disk_read_bytes_per_s),
-        ("written", host.disk_write_bytes_per_s),
+        ("disk written", host.disk_write_bytes_per_s),
         ("network received", host.network_received_bytes_per_s),
-        ("sent", host.network_sent_bytes_per_s),
+        ("network sent", host.network_sent_bytes_per_s),
     ):
         if isinstance(series, Series) and series.mean >= QUIET_BYTES_PER_S:
             parts.append(f"{label} {format_bytes(series.mean)}/s")

@@ -182,7 +182,8 @@ def own_cost(record: RunRecord) -> str:
     overhead = record.overhead
     if isinstance(overhead, Missing):
         return ""
+    probe = f", its probe {format_seconds(overhead.probe_s)}" if overhead.probe_s > 0 else ""
     return (
-        f"the kit took {format_seconds(overhead.per_step_s)} a step, "
+        f"the kit took {format_seconds(overhead.per_step_s)} a step{probe}, "
         f"{format_share(overhead.share)} of the fit in all"
     )

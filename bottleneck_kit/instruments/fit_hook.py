@@ -325,7 +325,8 @@ class _Wrapper:
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
         hook = self.hook
-        if hook is None or len(arguments) != 1 or options:
+        # train_on_batch calls the train function, too, with a Python generator.
+        if hook is None or options or not isinstance(arguments[0], _ITERATORS):
             return self.__wrapped__(*arguments, **options)
         return hook._run(self.__wrapped__, arguments[0])
 
@@ -334,6 +335,8 @@ class _Wrapper:
             raise AttributeError(name)
         return getattr(self.__wrapped__, name)
 
+
+_ITERATORS = (tf.data.Iterator, tf.distribute.DistributedIterator)
 
 _HELD: dict[int, FitHook] = {}
 """The hooks in use, by the id of their model, which they keep alive."""

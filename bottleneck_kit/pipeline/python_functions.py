@@ -40,7 +40,7 @@ def function_of_token(token: str) -> Callable[..., Any] | None:
 def _without_autograph(function: Callable[..., Any]) -> Callable[..., Any]:
     """Takes off the wrapper that keeps AutoGraph away from Python functions."""
     unwrapped = inspect.unwrap(function)
-    if unwrapped is function and getattr(function, "autograph_info__", None) is not None:
+    if unwrapped is function and hasattr(function, "autograph_info__"):
         # Around a partial or a callable object the wrapper names nothing; it closes over it.
         inner = inspect.getclosurevars(function).nonlocals.get("func")
         return inner if callable(inner) else function

@@ -18,6 +18,8 @@ _NO_MODEL = (
     "PyDataset with workers"
 )
 
+_NOT_READ = Missing("the iterator was not read")
+
 
 class LivePipeline:
     """Watches one iterator at a time and joins what it reads over all of them.
@@ -43,7 +45,7 @@ class LivePipeline:
             iterator: What ``fit`` hands to its train function.
             dataset: The dataset it was made from, for the reason where there is no model.
         """
-        self._refusal = Missing("the iterator was not read")
+        self._refusal = _NOT_READ
         self._iterator = _nothing
         if type(iterator).__name__.startswith("Distributed"):
             self._refusal = Missing("a distribution strategy's iterator keeps no model")
@@ -93,7 +95,7 @@ class LivePipeline:
     def _read(self) -> tuple[float, ...] | Missing:
         iterator = self._iterator()
         if iterator is None:
-            if self._iterator is not _nothing:
+            if self._refusal == _NOT_READ:  # an earlier failure says more
                 self._refusal = Missing("the iterator is gone")
             return self._refusal
         try:

@@ -231,11 +231,17 @@ def _absence_penalty(stage: Stage) -> float:
         or (stage.kind == "skip" and count == 0)
         or (stage.kind == "repeat" and count == 1)
         or (stage.kind == "shard" and stage.options.get("num_shards") == 1)
-        or (stage.kind == "map" and stage.traits.ops <= 1)
+        or (stage.kind == "map" and _hands_on(stage))
     )
     if stage.kind == "prefetch" and stage.options.get("buffer_size") != 0:
         return _OPTION_DIFFERS
     return _REMOVED_STAGE if removed else _STAGE_WITHOUT_NODE
+
+
+def _hands_on(stage: Stage) -> bool:
+    """Says whether a map gives its elements as they are, so that tf.data takes it out."""
+    types = set(stage.traits.op_types)
+    return bool(types) and types <= {"Identity", "NoOp", "Placeholder"}
 
 
 def _option_penalty(stage: Stage, node: LiveNode) -> float:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeVar
 
 from bottleneck_kit.diagnosis import thresholds
 from bottleneck_kit.records.evidence import Evidence, StageEvidence
 from bottleneck_kit.records.measurement import Missing
 from bottleneck_kit.records.stage import Stage
 from bottleneck_kit.units import format_seconds, format_share
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -37,12 +40,23 @@ class InputPart:
         return self.is_certain or self.shared_cores
 
 
+def known(value: T | Missing) -> T:
+    """Gives a value that a rule's ``needs`` promise to be there.
+
+    Raises:
+        LookupError: It is missing: the rule reads a field that it does not name in ``needs``.
+    """
+    if isinstance(value, Missing):
+        raise LookupError(f"a field that the rule does not need is missing: {value.reason}")
+    return value
+
+
 def judge_input(evidence: Evidence) -> InputPart:
     """Judges the wait for input: bands on the interval's low end, and doubts about its source."""
     share, wait = evidence.input_share, evidence.wait_s
     if isinstance(share, Missing) or isinstance(wait, Missing):
-        missing = share if isinstance(share, Missing) else wait
-        return InputPart("unknown", missing.reason if isinstance(missing, Missing) else "")
+        reasons = [one.reason for one in (share, wait) if isinstance(one, Missing)]
+        return InputPart("unknown", reasons[0])
     if evidence.steady_steps < thresholds.FEWEST_STEPS:
         return InputPart(
             "unknown",
@@ -145,14 +159,19 @@ def _with_doubts(evidence: Evidence, severity: str, wait_s: float) -> InputPart:
     doubts = []
     if evidence.job.dynamic_shapes:
         doubts.append("batches differ in shape and the held batch has only one")
-    if not isinstance(evidence.recompiles, Missing) and evidence.recompiles > 0:
+    if isinstance(evidence.recompiles, Missing):
+        doubts.append("it is not known whether the train step was compiled again in training")
+    elif evidence.recompiles > 0:
         doubts.append("the train step was compiled again in training, on the held batch it was not")
     pipe = evidence.cpu_pipe_s
     pipe_s = None if isinstance(pipe, Missing) else pipe.value / max(evidence.usable_cores, 1e-9)
-    saturated = trains_on_cpu(evidence) and is_saturated(evidence)
-    if saturated:
+    on_cpu = trains_on_cpu(evidence)
+    saturated = on_cpu and is_saturated(evidence)
+    if on_cpu and isinstance(evidence.cpu_share, Missing):
+        doubts.append("it is not known whether the cores are full")
+    elif saturated:
         doubts.append("the cores are full and the held batch has them for itself")
-    elif trains_on_cpu(evidence) and stage_costs_missing(evidence) and _uses_little_cpu(evidence):
+    elif on_cpu and stage_costs_missing(evidence) and _uses_little_cpu(evidence):
         doubts.append(
             "the pipeline's own cost is not known and it uses little CPU: something else may have "
             "slowed the training, such as another process"

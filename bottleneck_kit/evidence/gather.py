@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+import numpy as np
+
 from bottleneck_kit.evidence.callbacks import add_callbacks
 from bottleneck_kit.evidence.cpu import add_cpu
 from bottleneck_kit.evidence.epochs import add_epochs
@@ -50,7 +52,9 @@ def gather(record: RunRecord) -> Evidence:
     )
     for name, add in SUBJECTS:
         try:
-            evidence = add(record, evidence)
+            # Damaged numbers overflow; that is dealt with here, not printed beside a training.
+            with np.errstate(all="ignore"):
+                evidence = add(record, evidence)
         # A damaged number can break any arithmetic; the other subjects must not be lost to it.
         except Exception as error:
             reason = f"could not be computed from this record ({type(error).__name__}: {error})"

@@ -168,6 +168,18 @@ INPUT_BOUND = (
         waits(0.5, **HELD, stages=(), has_pipeline=GONE, cpu_pipe_s=0.03),
         (("high", None),),
     ),
+    Case(
+        "INP101",
+        "the held batch, nothing known of the cores",
+        waits(0.5, wait_source="held batch", cpu_share=GONE),
+        reason="not known whether the cores are full",
+    ),
+    Case(
+        "INP101",
+        "the held batch, traces not counted",
+        waits(0.5, **HELD, recompiles=GONE),
+        reason="not known whether the train step was compiled again",
+    ),
     Case("INP101", "gaps are not doubted", waits(0.5, **FULL, recompiles=3), (("high", None),)),
 )
 

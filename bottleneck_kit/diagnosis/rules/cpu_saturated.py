@@ -9,6 +9,7 @@ from bottleneck_kit.diagnosis.conditions import (
     input_unjudged,
     is_saturated,
     judge_input,
+    known,
     unspreadable_s,
 )
 from bottleneck_kit.diagnosis.rule import Match, Rule
@@ -64,9 +65,7 @@ class CpuSaturated(Rule):
 
     def matches(self, evidence: Evidence) -> Iterable[Match]:
         """Gives one match where the cores are full of the pipeline's work."""
-        cpu, share, step = evidence.cpu_step_s, evidence.cpu_share, evidence.step_s
-        if isinstance(cpu, Missing) or isinstance(share, Missing) or isinstance(step, Missing):
-            return
+        cpu, share, step = map(known, (evidence.cpu_step_s, evidence.cpu_share, evidence.step_s))
         part = judge_input(evidence)
         if not (part.costs_time and is_saturated(evidence)):
             return

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from bottleneck_kit.diagnosis.conditions import judge_input, limits_as_python
+from bottleneck_kit.diagnosis.conditions import judge_input, known, limits_as_python
 from bottleneck_kit.diagnosis.rule import Match, Rule
 from bottleneck_kit.records.evidence import Evidence
-from bottleneck_kit.records.measurement import Missing
 from bottleneck_kit.units import format_seconds, format_share
 
 PYTHON_REMEDIES = ("vectorize", "processes", "bake", "service")
@@ -53,9 +52,7 @@ class InputBound(Rule):
     def matches(self, evidence: Evidence) -> Iterable[Match]:
         """Gives one match where the job waits."""
         part = judge_input(evidence)
-        share, wait, step = evidence.input_share, evidence.wait_s, evidence.step_s
-        if isinstance(share, Missing) or isinstance(wait, Missing) or isinstance(step, Missing):
-            return
+        share, wait, step = map(known, (evidence.input_share, evidence.wait_s, evidence.step_s))
         if not part.is_certain:
             return
         numbers: dict[str, float | int | str | None] = {
@@ -90,9 +87,7 @@ def _remedies(evidence: Evidence) -> tuple[str, ...] | None:
         return ("steps_per_execution", "machine")
     if evidence.job.input_kind in {"generator", "py_dataset"}:
         return PYTHON_REMEDIES
-    step = evidence.step_s
-    if not isinstance(step, Missing) and any(
-        limits_as_python(one, step.value) for one in evidence.stages
-    ):
+    step_s = known(evidence.step_s).value
+    if any(limits_as_python(one, step_s) for one in evidence.stages):
         return PYTHON_REMEDIES
     return None

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from bottleneck_kit.diagnosis import thresholds
-from bottleneck_kit.diagnosis.conditions import judge_input, stages_unjudged
+from bottleneck_kit.diagnosis.conditions import judge_input, known, stages_unjudged
 from bottleneck_kit.diagnosis.rule import Match, Rule
 from bottleneck_kit.records.evidence import Evidence
-from bottleneck_kit.records.measurement import Missing
 from bottleneck_kit.units import format_seconds
 
 
@@ -49,15 +48,12 @@ class NoOverlap(Rule):
 
     def matches(self, evidence: Evidence) -> Iterable[Match]:
         """Gives one match where preparation and step take turns."""
-        wait, step, overlap = evidence.wait_s, evidence.step_s, evidence.overlap_share
-        if isinstance(wait, Missing) or isinstance(step, Missing) or isinstance(overlap, Missing):
-            return
+        wait, step = known(evidence.wait_s), known(evidence.step_s)
+        overlap = known(evidence.overlap_share)
         part = judge_input(evidence)
         if not part.is_certain or evidence.prefetch_at_end:
             return
-        if isinstance(evidence.prepare_s, Missing):
-            return
-        prepare_s, busy_s = evidence.prepare_s.value, step.value - wait.value
+        prepare_s, busy_s = known(evidence.prepare_s).value, step.value - wait.value
         if prepare_s >= busy_s or overlap.value >= thresholds.OVERLAP_SHARE:
             return
         yield Match(

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from bottleneck_kit.diagnosis.conditions import (
     input_unjudged,
     judge_input,
+    known,
     limits_as_python,
     stage_name,
     stages_unjudged,
@@ -61,8 +62,8 @@ class PythonStage(Rule):
 
     def matches(self, evidence: Evidence) -> Iterable[Match]:
         """Gives a match for each Python stage that limits the step, or one for a Python input."""
-        part, step = judge_input(evidence), evidence.step_s
-        if isinstance(step, Missing) or not part.costs_time:
+        part, step = judge_input(evidence), known(evidence.step_s)
+        if not part.costs_time:
             return
         found = False
         for one in evidence.stages:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from bottleneck_kit.diagnosis import thresholds
+from bottleneck_kit.diagnosis.conditions import known
 from bottleneck_kit.diagnosis.rule import Match, Rule
 from bottleneck_kit.records.evidence import Evidence
 from bottleneck_kit.records.measurement import Missing
@@ -42,8 +43,8 @@ class Recompile(Rule):
 
     def matches(self, evidence: Evidence) -> Iterable[Match]:
         """Gives one match where it was traced more often than allowed."""
-        count = evidence.recompiles
-        if isinstance(count, Missing) or count <= thresholds.RECOMPILES_ALLOWED:
+        count = known(evidence.recompiles)
+        if count <= thresholds.RECOMPILES_ALLOWED:
             return
         spent = evidence.recompile_s
         spent_s = None if isinstance(spent, Missing) else spent.value

@@ -8,6 +8,7 @@ from bottleneck_kit.diagnosis import thresholds
 from bottleneck_kit.diagnosis.conditions import (
     has_idle_cores,
     judge_input,
+    known,
     stage_name,
     stages_unjudged,
 )
@@ -58,8 +59,8 @@ class SerialStage(Rule):
     def matches(self, evidence: Evidence) -> Iterable[Match]:
         """Gives a match for each serial stage that limits the step."""
         part = judge_input(evidence)
-        step = evidence.step_s
-        if isinstance(step, Missing) or not part.is_certain or not has_idle_cores(evidence):
+        step, cpu_share = known(evidence.step_s), known(evidence.cpu_share)
+        if not part.is_certain or not has_idle_cores(evidence):
             return
         for one in evidence.stages:
             if isinstance(one.cost_s, Missing) or not _is_candidate(one):
@@ -74,9 +75,7 @@ class SerialStage(Rule):
                     "cost_s": one.cost_s,
                     "step_s": step.value,
                     "parallelism": one.parallelism,
-                    "cpu_share": None
-                    if isinstance(evidence.cpu_share, Missing)
-                    else evidence.cpu_share.value,
+                    "cpu_share": cpu_share.value,
                 },
                 remedies=_remedies(one),
             )

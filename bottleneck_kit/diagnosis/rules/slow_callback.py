@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from bottleneck_kit.diagnosis import thresholds
+from bottleneck_kit.diagnosis.conditions import known
 from bottleneck_kit.diagnosis.rule import Match, Rule
 from bottleneck_kit.records.evidence import CallbackEvidence, Evidence
-from bottleneck_kit.records.measurement import Missing
 from bottleneck_kit.units import format_seconds, format_share
 
 KERAS_OWN = {
@@ -50,9 +50,7 @@ class SlowCallback(Rule):
 
     def matches(self, evidence: Evidence) -> Iterable[Match]:
         """Gives a match for each callback that surely takes its share."""
-        if isinstance(evidence.callbacks, Missing):
-            return
-        for one in evidence.callbacks:
+        for one in known(evidence.callbacks):
             low_share = _low_share(one)
             if low_share < thresholds.MODERATE_SHARE:
                 continue

@@ -8,6 +8,7 @@ from bottleneck_kit.diagnosis import thresholds
 from bottleneck_kit.diagnosis.conditions import (
     has_idle_cores,
     judge_input,
+    known,
     stage_name,
     stages_unjudged,
 )
@@ -57,9 +58,7 @@ class SlowSource(Rule):
 
     def matches(self, evidence: Evidence) -> Iterable[Match]:
         """Gives one match, at the stage that reads longest."""
-        part, source, step = judge_input(evidence), evidence.source_s, evidence.step_s
-        if isinstance(source, Missing) or isinstance(step, Missing):
-            return
+        part, step = judge_input(evidence), known(evidence.step_s)
         if not part.is_certain or not has_idle_cores(evidence):
             return
         total_s = sum(_cost_s(one) for one in evidence.stages)
@@ -79,9 +78,7 @@ class SlowSource(Rule):
                 "source_share": reading_s / total_s,
                 "step_s": step.value,
                 "parallelism": longest.parallelism,
-                "cpu_share": None
-                if isinstance(evidence.cpu_share, Missing)
-                else evidence.cpu_share.value,
+                "cpu_share": known(evidence.cpu_share).value,
             },
             remedies=ARRAY_REMEDIES if longest.stage.kind == "keras_arrays" else None,
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from bottleneck_kit.diagnosis import thresholds
+from bottleneck_kit.diagnosis.conditions import known
 from bottleneck_kit.diagnosis.rule import Match, Rule
 from bottleneck_kit.records.evidence import Evidence
 from bottleneck_kit.records.measurement import Missing
@@ -48,8 +49,8 @@ class SlowStart(Rule):
 
     def matches(self, evidence: Evidence) -> Iterable[Match]:
         """Gives one match where the start costs much."""
-        warm_up, step, refill = evidence.warm_up_s, evidence.step_s, evidence.refill_s
-        if isinstance(warm_up, Missing) or isinstance(step, Missing) or not evidence.fit_s > 0:
+        warm_up, step, refill = known(evidence.warm_up_s), known(evidence.step_s), evidence.refill_s
+        if not evidence.fit_s > 0:
             return
         start_s = max(0.0, warm_up.value - evidence.warm_up_steps * step.value)
         refill_s = 0.0 if isinstance(refill, Missing) else refill.value

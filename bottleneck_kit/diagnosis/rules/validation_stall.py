@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from bottleneck_kit.diagnosis import thresholds
+from bottleneck_kit.diagnosis.conditions import known
 from bottleneck_kit.diagnosis.rule import Match, Rule
 from bottleneck_kit.records.evidence import Evidence
-from bottleneck_kit.records.measurement import Missing
 from bottleneck_kit.units import format_seconds, format_share
 
 
@@ -42,9 +42,7 @@ class ValidationStall(Rule):
 
     def matches(self, evidence: Evidence) -> Iterable[Match]:
         """Gives one match where validation takes its share."""
-        share, seconds = evidence.validation_share, evidence.validation_s
-        if isinstance(share, Missing) or isinstance(seconds, Missing):
-            return
+        share, seconds = known(evidence.validation_share), known(evidence.validation_s)
         if share.value >= thresholds.VALIDATION_MODERATE_SHARE:
             high = share.value >= thresholds.VALIDATION_HIGH_SHARE
             yield Match(

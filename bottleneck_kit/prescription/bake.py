@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import ClassVar
 
 from bottleneck_kit.prescription import snippet
 from bottleneck_kit.prescription.change import Change
 from bottleneck_kit.prescription.data_size import size_clause
+from bottleneck_kit.prescription.formulas import bake_break_even_epochs
 from bottleneck_kit.prescription.remedy import Remedy
 from bottleneck_kit.prescription.stage_load import stage_seconds
 from bottleneck_kit.prescription.stage_order import (
@@ -17,9 +19,10 @@ from bottleneck_kit.prescription.stage_order import (
     main_line,
     named,
 )
-from bottleneck_kit.prescription.what_if import predict
+from bottleneck_kit.prescription.what_if import Prediction, predict
 from bottleneck_kit.records.diagnosis import Diagnosis
 from bottleneck_kit.records.evidence import Evidence, StageEvidence
+from bottleneck_kit.records.measurement import Missing
 from bottleneck_kit.records.plan import Prescription
 
 PARSERS = frozenset({"ParseSingleExample", "ParseExampleV2", "ParseExample"})
@@ -59,8 +62,8 @@ class Bake(Remedy):
             return
         text = (
             f"{named(baked)} {'give' if len(baked) > 1 else 'gives'} the same for each element on "
-            "every pass: do it once, store the result, and read that in training. It pays after "
-            "(time to bake) / (time saved an epoch) epochs."
+            "every pass: do it once, store the result, and read that in training."
+            f"{_break_even_clause(evidence, prediction, sum(known.get(i, 0.0) for i in kept))}"
         )
         if any(PARSERS & set(one.stage.traits.op_types) for one in front):
             text += " Parsing stays counted: reading stored elements costs about as much."
@@ -88,6 +91,17 @@ def _is_spared(one: StageEvidence) -> bool:
     has_function = one.stage.name != one.stage.kind or one.stage.traits.ops > 0
     parses = bool(PARSERS & set(one.stage.traits.op_types))
     return has_function and not parses and one.stage.kind in {"map", "filter"}
+
+
+def _break_even_clause(evidence: Evidence, prediction: Prediction | Missing, work_s: float) -> str:
+    """Says after how many epochs it pays; baking is one pass of that work over the cores."""
+    step = evidence.step_s
+    if isinstance(prediction, Missing) or isinstance(step, Missing) or prediction.gain_s <= 0:
+        return ""
+    # Both sides grow with the steps of an epoch, so that a step stands for it.
+    bake_s = work_s / max(1.0, evidence.usable_cores)
+    epochs = math.ceil(bake_break_even_epochs(bake_s, step.value, prediction.step_s))
+    return f" It pays after about {epochs} {'epoch' if epochs == 1 else 'epochs'}."
 
 
 def _growth(front: tuple[StageEvidence, ...]) -> float | None:

@@ -26,6 +26,7 @@ class Callback(Remedy):
     name: ClassVar[str] = "callback"
     safety: ClassVar[str] = "advice"
     effort: ClassVar[int] = 1
+    needs_stages: ClassVar[bool] = False
 
     def prescriptions(self, evidence: Evidence, diagnosis: Diagnosis) -> Iterable[Prescription]:
         """Gives one for each callback that takes a noticeable share of the fit."""

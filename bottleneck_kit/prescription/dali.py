@@ -9,7 +9,7 @@ from bottleneck_kit.prescription import snippet
 from bottleneck_kit.prescription.moved_work import predict_moved
 from bottleneck_kit.prescription.remedy import Remedy, accelerator_of
 from bottleneck_kit.prescription.stage_load import stage_seconds
-from bottleneck_kit.prescription.stage_order import BATCHING, MOVES_DATA_ONLY, main_line
+from bottleneck_kit.prescription.stage_order import BATCHING, MOVES_DATA_ONLY, main_line, named
 from bottleneck_kit.records.diagnosis import Diagnosis
 from bottleneck_kit.records.evidence import Evidence, StageEvidence
 from bottleneck_kit.records.plan import Prescription
@@ -104,8 +104,8 @@ class Dali(Remedy):
         if not self.worth_giving(evidence, prediction, findings):
             return
         text = (
-            f"{', '.join(one.stage.name for one in front)} have counterparts in DALI, which runs "
-            "them on the GPU; the step shares it with them."
+            f"{named(tuple(working))} {'have counterparts' if len(working) > 1 else 'has one'} in "
+            "DALI, which then reads, too; what runs on the GPU shares it with the step."
         )
         if stopped_at is not None:
             text += f" {stopped_at.stage.name} has none that is known and stays behind."

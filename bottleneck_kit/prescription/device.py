@@ -98,6 +98,8 @@ def _can_move(one: StageEvidence) -> bool:
     return (
         one.stage.kind == "map"
         and not traits.python
+        # Random state would live on the CPU and be fetched each time; head moves such layers.
+        and not traits.stateful
         and bool(WORKS_ON_GPU & set(traits.op_types))
         and not any(op.startswith(CPU_ONLY) for op in traits.op_types)
     )

@@ -18,6 +18,7 @@ class DropEager(Remedy):
     name: ClassVar[str] = "drop_eager"
     safety: ClassVar[str] = "equivalent"
     effort: ClassVar[int] = 0
+    needs_stages: ClassVar[bool] = False
 
     def prescriptions(self, evidence: Evidence, diagnosis: Diagnosis) -> Iterable[Prescription]:
         """Gives one for a model that runs eagerly."""

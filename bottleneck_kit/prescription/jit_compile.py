@@ -22,6 +22,7 @@ class JitCompile(Remedy):
     name: ClassVar[str] = "jit_compile"
     safety: ClassVar[str] = "equivalent"
     effort: ClassVar[int] = 0
+    needs_stages: ClassVar[bool] = False
 
     def prescriptions(self, evidence: Evidence, diagnosis: Diagnosis) -> Iterable[Prescription]:
         """Gives one for a job with a GPU whose own computing is what takes the time."""

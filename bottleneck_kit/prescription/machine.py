@@ -28,6 +28,7 @@ class Machine(Remedy):
     name: ClassVar[str] = "machine"
     safety: ClassVar[str] = "exact"
     effort: ClassVar[int] = 3
+    needs_stages: ClassVar[bool] = False
 
     def prescriptions(self, evidence: Evidence, diagnosis: Diagnosis) -> Iterable[Prescription]:
         """Gives one where the cores are busy and more would shorten the step."""

@@ -24,6 +24,7 @@ class PadShapes(Remedy):
     name: ClassVar[str] = "pad_shapes"
     safety: ClassVar[str] = "advice"
     effort: ClassVar[int] = 1
+    needs_stages: ClassVar[bool] = False
 
     def prescriptions(self, evidence: Evidence, diagnosis: Diagnosis) -> Iterable[Prescription]:
         """Gives one where the train function was traced again and again."""

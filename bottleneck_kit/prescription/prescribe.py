@@ -42,11 +42,10 @@ def prescribe(
             kept = [one for one in prescriptions if _is_worth_showing(one, evidence, diagnosis)]
             if not kept and name in asked:
                 idle = " ".join(one.text for one in prescriptions)
-                unpredicted[name] = (
-                    f"is predicted to bring nothing here. {idle}"
-                    if prescriptions
-                    else row.judge.why_not(evidence, diagnosis)
-                )
+                if prescriptions:
+                    unpredicted[name] = f"is predicted to bring nothing here. {idle}"
+                else:
+                    unpredicted[name] = _why_not(row, evidence, diagnosis)
         except Exception as error:  # one broken remedy must not lose the others'
             unpredicted[name] = f"could not be judged: {type(error).__name__}: {error}"
             continue
@@ -56,6 +55,15 @@ def prescribe(
     efforts = {name: row.judge.effort for name, row in remedies.items()}
     given.sort(key=lambda one: _order(one, evidence, efforts))
     return Plan(remedies=tuple(given), unpredicted=unpredicted)
+
+
+def _why_not(row: Row, evidence: Evidence, diagnosis: Diagnosis) -> str:
+    """Says why a remedy is not given; that nothing is known of the stages comes before all else."""
+    if row.judge.needs_stages and not evidence.stages:
+        known = evidence.has_pipeline
+        reason = known.reason if isinstance(known, Missing) else "it was not recorded"
+        return f"the stages of the pipeline are not known: {reason}"
+    return row.judge.why_not(evidence, diagnosis)
 
 
 def _is_worth_showing(one: Prescription, evidence: Evidence, diagnosis: Diagnosis) -> bool:

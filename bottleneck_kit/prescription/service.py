@@ -146,7 +146,8 @@ def _snippet(evidence: Evidence, cut: StageEvidence) -> str:
     policy = "OFF" if endless else "DYNAMIC"
     return (
         "# On the dispatcher's machine (port 5000) and on each worker's (port 5001), as programs:\n"
-        "#   from tensorflow.data.experimental import service\n"
+        "#   import tensorflow as tf\n"
+        "#   service = tf.data.experimental.service\n"
         "#   service.DispatchServer(service.DispatcherConfig(port=5000)).join()\n"
         "#   service.WorkerServer(service.WorkerConfig(\n"
         '#       dispatcher_address="dispatcher:5000", worker_address="this-host:5001",\n'

@@ -34,6 +34,7 @@ class StepsPerExecution(Remedy):
     name: ClassVar[str] = "steps_per_execution"
     safety: ClassVar[str] = "exact"
     effort: ClassVar[int] = 0
+    needs_stages: ClassVar[bool] = False
 
     def prescriptions(self, evidence: Evidence, diagnosis: Diagnosis) -> Iterable[Prescription]:
         """Gives one where the loop takes a noticeable share of each step."""

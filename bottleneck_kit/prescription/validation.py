@@ -25,6 +25,7 @@ class Validation(Remedy):
     name: ClassVar[str] = "validation"
     safety: ClassVar[str] = "advice"
     effort: ClassVar[int] = 0
+    needs_stages: ClassVar[bool] = False
 
     def prescriptions(self, evidence: Evidence, diagnosis: Diagnosis) -> Iterable[Prescription]:
         """Gives one where validation takes a large share of the fit."""

@@ -112,6 +112,14 @@ def test_a_remedy_that_a_finding_asked_for_is_given_or_its_absence_explained() -
     assert all(plan.unpredicted.values())
 
 
+def test_stages_that_are_not_known_are_the_reason_for_every_remedy_of_theirs() -> None:
+    evidence = run(stages=(), has_pipeline=Missing("it is no tf.data pipeline"))
+    plan = prescribe(evidence, diagnosis(EVERY_REMEDY))
+    for name, row in ALL_REMEDIES.items():
+        told = plan.unpredicted.get(name, "")
+        assert ("not known: it is no tf.data pipeline" in told) == row.judge.needs_stages, name
+
+
 def test_an_unknown_remedy_is_named_not_lost() -> None:
     plan = prescribe(run(), diagnosis(finding("pray")))
     assert plan.unpredicted["pray"] == "this version of the kit does not know it"

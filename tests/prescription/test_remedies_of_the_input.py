@@ -419,6 +419,10 @@ def test_a_quota_is_named_before_a_new_machine() -> None:
     assert "cgroup quota" in one.snippet
 
 
+def test_a_stage_with_random_state_is_not_put_on_the_device() -> None:
+    assert {one.stage for one in ask("device", run(gpus=1))} == {4, 5}
+
+
 def test_dali_names_what_stays_behind() -> None:
     (one,) = ask("dali", run(gpus=1))
     assert "augment has none that is known and stays behind" in one.text

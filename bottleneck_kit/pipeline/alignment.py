@@ -148,6 +148,9 @@ class _Search:
             branches += Alignment(
                 min(part.penalty, _WORST_BRANCH), part.matches, part.missing, part.unmatched
             )
+        # What nobody could read as a branch is still work of this stage.
+        for extra in feeding[len(stage.branches) :]:
+            inside += subtree(extra)
         own = Alignment(_option_penalty(stage, node), (Match((stage,), node, inside),))
         if stage.kind in ABSORBS_BEFORE:
             reason = f"its cost is booked on stage {stage.index} ({stage.label}), which runs it"

@@ -37,6 +37,11 @@ _BY_OP = {
 
 _SILENT_OPS = {"Identity", "OptionsDataset", "ModelDataset", "RewriteDataset"}
 
+_MAKES_ITS_SOURCE = ("fixed_length_record", "from_generator", "text_line", "tfrecord")
+"""Kinds that tf.data builds over a small dataset of its own (file names, a dummy element)."""
+
+_CALLS = {"PartitionedCall", "StatefulPartitionedCall"}
+
 _OPTION_INPUTS = {
     "batch_size",
     "block_length",
@@ -63,6 +68,7 @@ class InnerStage:
         user: The function it runs, as far as it can be told; None where it runs none.
         body: FuncGraph of that function; None where there is none.
         spec: Element spec as a tuple of TensorSpecs; None where the op does not say.
+        captured: The variant tensor of a dataset made outside the function; else None.
         note: What could not be read.
     """
 
@@ -71,6 +77,7 @@ class InnerStage:
     user: UserFunction | None = None
     body: Any | None = None
     spec: Any | None = None
+    captured: Any | None = None
     note: str = ""
 
 
@@ -88,8 +95,13 @@ def read_inner(graph: Any, function: Any | None) -> list[InnerStage]:
         if operation.type in _SILENT_OPS:
             tensor = operation.inputs[0] if len(operation.inputs) else None
             continue
+        if operation.type in _CALLS:
+            body = body_of(graph, operation.get_attr("f").name)
+            if body is not None:
+                tensor, graph = body.outputs[tensor.value_index], body
+                continue
         if operation.type == "Placeholder":
-            chain.append(InnerStage("opaque", note="a dataset made outside the function"))
+            chain.append(_outside(graph, tensor))
             break
         inner = _read_operation(graph, operation, function)
         inputs = [item for item in operation.inputs if item.dtype == tf.variant]
@@ -97,7 +109,8 @@ def read_inner(graph: Any, function: Any | None) -> list[InnerStage]:
         if inner.kind == "opaque" or not inputs:
             break
         tensor = inputs[0]
-        if inner.kind == "tfrecord" and tensor.op.type.startswith("TensorSlice"):
+        made_by_it = tensor.op.type in ("TensorDataset", "TensorSliceDataset")
+        if made_by_it and inner.kind in _MAKES_ITS_SOURCE:
             break
         if len(inputs) > 1 and inner.kind in ("zip", "concatenate"):
             inner.note = "its inputs are not shown one by one"
@@ -106,8 +119,29 @@ def read_inner(graph: Any, function: Any | None) -> list[InnerStage]:
     return chain
 
 
+def _outside(graph: Any, tensor: Any) -> InnerStage:
+    """Makes the stage for a dataset that the function was given or captured."""
+    for external, inside in graph.captures:
+        if inside is tensor:
+            note = "a dataset made outside the function"
+            return InnerStage("opaque", captured=external, note=note)
+    return InnerStage("opaque", note="the dataset that the function is given")
+
+
+def captured_dataset(external: Any, function: Any | None) -> Any | None:
+    """Finds the dataset object behind a captured variant among what a function's code names."""
+    if function is None:
+        return None
+    for reference in references(locate(function).function):
+        if getattr(reference.value, "_variant_tensor", None) is external:
+            return reference.value
+    return None
+
+
 def _read_operation(graph: Any, operation: Any, function: Any | None) -> InnerStage:
     kind = kind_of_op(operation.type)
+    if operation.type in ("If", "StatelessIf", "Case", "StatelessCase"):
+        return InnerStage("opaque", note="which dataset it is, is chosen while it runs")
     if kind is None:
         return InnerStage("opaque", note=f"{operation.type} is not known to this kit")
     inner = InnerStage(kind, _options(operation), spec=_spec(operation))
@@ -119,6 +153,11 @@ def _read_operation(graph: Any, operation: Any, function: Any | None) -> InnerSt
         if "read_one_file" in name:
             reader = [kind_of_op(item.type) for item in _ops(inner.body) if "Record" in item.type]
             inner.kind = next((item for item in reader if item), "tfrecord")
+        elif "flat_map_flat_map_fn" in name and any(
+            item.type == "GeneratorDataset" for item in _ops(inner.body)
+        ):
+            inner.kind = "from_generator"
+            inner.note = "the generator inside the function is not kept by tf.data"
         else:
             inner.user = _find_function(name, function)
     return inner

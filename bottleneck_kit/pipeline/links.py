@@ -35,7 +35,8 @@ class Link:
         branches: Chains of links that feed it beside the main line.
         injected_by: See Stage.
         note: See Stage.
-        seeded: For a random kind: whether it repeats its order on each pass; else None.
+        seeded: For a random kind: whether its seed, where it has one, makes it repeat itself (a
+            reshuffle may still change that); None for every other kind.
     """
 
     kind: str
@@ -135,8 +136,9 @@ def _read_plain(dataset: Any, recognisers: tuple[Recogniser, ...]) -> Link:
     elif inputs:
         link.upstream = inputs[0]
     if transformation.kind in ("shuffle", "shuffle_and_repeat", "random"):
-        link.seeded = is_seeded(dataset)
-        link.options["seeded"] = link.seeded
+        rerandomizes = bool(plain_value(getattr(dataset, "_rerandomize", None)))
+        link.options["seeded"] = is_seeded(dataset)
+        link.seeded = is_seeded(dataset) and not rerandomizes
     if transformation.kind == "data_service":
         link.note = "the stages before it run on the service's workers"
     return link

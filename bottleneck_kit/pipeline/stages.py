@@ -15,7 +15,7 @@ from bottleneck_kit.pipeline.composites import COMPOSITES
 from bottleneck_kit.pipeline.dataset_options import read_options
 from bottleneck_kit.pipeline.element_spec import describe_spec, element_bytes
 from bottleneck_kit.pipeline.function_graph import operations
-from bottleneck_kit.pipeline.inner_graph import InnerStage, read_inner
+from bottleneck_kit.pipeline.inner_graph import InnerStage, captured_dataset, read_inner
 from bottleneck_kit.pipeline.keras_adapters import KERAS_ADAPTERS, mark_prefetch
 from bottleneck_kit.pipeline.links import Link, read_links, unreadable
 from bottleneck_kit.pipeline.traits import python_calls, traits_of_function
@@ -26,6 +26,7 @@ from bottleneck_kit.records.stage import Stage, Traits
 __all__ = ["links_of", "read_options", "read_stages"]
 
 _GENERATORS = ("from_generator", "keras_generator", "keras_py_dataset")
+_GENERATOR_TRAITS = Traits(stateful=True, python=True, deterministic=False, changes_count=True)
 _READS_FILES = ("csv", "fixed_length_record", "load", "snapshot", "sql", "text_line", "tfrecord")
 
 
@@ -119,7 +120,7 @@ def _stage(link: Link) -> Stage:
         file=None if user is None else user.file,
         line=None if user is None else user.line,
         options=link.options,
-        traits=_traits(link),
+        traits=_with_what_it_opens(link.kind, _traits(link), branches),
         branches=tuple(branches),
         injected_by=link.injected_by,
         note=note,
@@ -165,7 +166,7 @@ def _traits(link: Link) -> Traits:
     changes = link.kind in CHANGES_COUNT_KINDS
     reads_files = link.kind in _READS_FILES or (entry is not None and entry.reads_files)
     if link.kind in _GENERATORS:
-        return Traits(stateful=True, python=True, deterministic=False, changes_count=changes)
+        return _GENERATOR_TRAITS
     if link.kind == "opaque":
         return Traits()
     if link.wrapper is not None:
@@ -186,6 +187,18 @@ def _traits(link: Link) -> Traits:
     )
 
 
+def _with_what_it_opens(kind: str, traits: Traits, branches: list[tuple[Stage, ...]]) -> Traits:
+    """Judges an interleave by the datasets it opens, too, for those may be made elsewhere."""
+    if kind not in ("interleave", "flat_map"):
+        return traits
+    opened = [stage for branch in branches for stage in branch if stage.kind != "opaque"]
+    if any(stage.traits.random for stage in opened):
+        return dataclasses.replace(traits, random=True, stateful=True, deterministic=False)
+    if any(stage.traits.deterministic is False for stage in opened):
+        return dataclasses.replace(traits, deterministic=False)
+    return traits
+
+
 def _repeats_its_order(link: Link) -> bool:
     """Says whether each pass of a shuffle or random source is the same as the one before."""
     reshuffles: Option = link.options.get("reshuffle", False)
@@ -197,6 +210,11 @@ def _inner_stages(link: Link) -> list[Stage]:
     bytes_before: int | None = None
     batch_size: int | None = None
     for inner in read_inner(link.wrapper.function.graph, link.function):
+        outside = inner.captured is not None and captured_dataset(inner.captured, link.function)
+        if outside:
+            stages += _drafts(links_of(outside))
+            bytes_before = stages[-1].element_bytes
+            continue
         size_option = inner.options.get("batch_size")
         batch_size = size_option if isinstance(size_option, int) else batch_size
         size = None if inner.spec is None else element_bytes(inner.spec, batch_size=batch_size)
@@ -224,6 +242,8 @@ def _inner_stage(inner: InnerStage, size: int | None, bytes_before: int | None) 
     )
     if inner.kind == "opaque":
         traits = Traits()
+    elif inner.kind in _GENERATORS:
+        traits = _GENERATOR_TRAITS
     elif inner.kind in ("shuffle", "random"):
         traits = dataclasses.replace(traits, random=True, stateful=True, deterministic=False)
     return Stage(

@@ -25,9 +25,9 @@ AUTOTUNE = tf.data.AUTOTUNE
 
 
 def dear(i: Any) -> Any:
-    """Costs a few hundred microseconds of one core."""
-    x = tf.random.stateless_uniform([64, 64], tf.stack([i, i]))
-    for _ in range(10):
+    """Costs over a millisecond of one core: far above what contention adds to a cheap map."""
+    x = tf.random.stateless_uniform([128, 128], tf.stack([i, i]))
+    for _ in range(20):
         x = tf.linalg.matmul(x, x) * 1e-2
     return tf.reduce_sum(x) + tf.cast(i, tf.float32)
 
@@ -62,7 +62,7 @@ def dearest(stages: dict[str, Stage]) -> str:
 def numbers() -> Any:
     i = 0
     while True:
-        sum(range(20_000))  # a few hundred microseconds of Python
+        sum(range(60_000))  # about a millisecond of Python
         yield i
         i += 1
 
@@ -132,6 +132,20 @@ PIPELINES: dict[str, tuple[Any, str]] = {
             .batch(8)
         ),
         "4 map dear",
+    ),
+    "a generator inside an interleave": (
+        lambda d: (
+            Dataset.range(ENDLESS)
+            .interleave(
+                lambda i: Dataset.from_generator(
+                    numbers, output_signature=tf.TensorSpec((), tf.int64)
+                ).take(50),
+                cycle_length=2,
+            )
+            .map(cheap)
+            .batch(4)
+        ),
+        "1 from_generator",
     ),
     "below repeat": (
         lambda d: Dataset.range(64).map(dear).batch(8).shuffle(2).repeat().prefetch(AUTOTUNE),

@@ -263,6 +263,15 @@ def test_composites_book_their_inner_nodes_on_themselves() -> None:
     assert unmatched == ()
 
 
+def test_what_an_interleave_opens_and_nobody_could_read_is_booked_on_it() -> None:
+    opened = node("Map", node("Range", ms=0), ms=160)
+    live = node("FlatMap", node("Range", n=4, ms=0), opened, ms=0, ratio=0)
+    stages, unmatched = fit(chain("range", "flat_map"), node("Root", live))
+    assert cost(stages[1]).nodes == ("FlatMap", "Map", "Range")
+    assert cost(stages[1]).cost_s == pytest.approx(0.002)
+    assert unmatched == ()
+
+
 def test_a_resampled_dataset_books_what_it_runs_several_times_on_itself() -> None:
     twice = node("Prefetch", node("Filter", node("Range")))
     live = node("DirectedInterleave", node("Map"), node("Map", node("Range")), twice, ratio=0)

@@ -126,7 +126,29 @@ def test_inner_lambda_and_dataset_made_outside_are_said_to_be_so() -> None:
     windows = Dataset.range(6).window(2).flat_map(lambda window: window.batch(2))
     (branch,) = read_stages(windows)[-1].branches
     assert [stage.kind for stage in branch] == ["opaque", "batch"]
-    assert branch[0].note == "a dataset made outside the function"
+    assert branch[0].note == "the dataset that the function is given"
+
+
+def test_a_dataset_made_outside_an_interleave_is_read_as_its_branch_all_the_same() -> None:
+    outside = Dataset.range(3).shuffle(3)
+    interleave = read_stages(Dataset.range(4).interleave(lambda i: outside))[-1]
+    assert [stage.kind for stage in interleave.branches[0]] == ["range", "shuffle"]
+    assert interleave.traits.random is True
+
+
+def test_a_dataset_made_by_a_tf_function_or_a_choice_is_followed_as_far_as_it_goes() -> None:
+    @tf.function
+    def make(i: Any) -> Any:
+        return Dataset.range(3).map(double).batch(2)
+
+    (branch,) = read_stages(Dataset.range(4).interleave(make))[-1].branches
+    assert [stage.kind for stage in branch] == ["range", "map", "batch"]
+
+    def choose(i: Any) -> Any:
+        return tf.cond(i > 0, lambda: Dataset.range(3), lambda: Dataset.range(2))
+
+    (branch,) = read_stages(Dataset.range(4).flat_map(choose))[-1].branches
+    assert branch[0].note == "which dataset it is, is chosen while it runs"
 
 
 def test_reading_makes_no_iterator_and_calls_no_function_of_the_user() -> None:

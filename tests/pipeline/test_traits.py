@@ -173,6 +173,16 @@ def test_a_shuffle_is_random_unless_seeded_and_not_reshuffled(
     assert (found.random, found.deterministic) == (is_random, not is_random)
 
 
+@pytest.mark.parametrize(
+    ("options", "is_random"),
+    [({}, True), ({"seed": 1}, False), ({"seed": 1, "rerandomize_each_iteration": True}, True)],
+)
+def test_a_random_source_is_random_unless_its_seed_repeats(
+    options: dict[str, Any], is_random: bool
+) -> None:
+    assert read_stages(tf.data.Dataset.random(**options))[0].traits.random is is_random
+
+
 def test_sampling_is_random_unless_seeded() -> None:
     pair = [tf.data.Dataset.range(2), tf.data.Dataset.range(2)]
     sample = tf.data.Dataset.sample_from_datasets

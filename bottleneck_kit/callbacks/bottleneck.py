@@ -56,6 +56,9 @@ class BottleneckCallback(keras.callbacks.Callback):
         InvalidArgumentError: An argument is off. Nothing else is ever raised into ``fit``.
     """
 
+    _origin = "fit"
+    _notes: tuple[str, ...] = ()
+
     def __init__(
         self,
         log_dir: str | Path | None = None,
@@ -132,6 +135,8 @@ class BottleneckCallback(keras.callbacks.Callback):
             epochs=int(params.get("epochs") or 1),
             steps_per_epoch=params.get("steps"),
             sample_interval_s=self._sample_interval_s,
+            origin=self._origin,
+            notes=self._notes,
             on_step=self._say_first_word if self._speaks() else None,
             on_abort=self._conclude,
         )

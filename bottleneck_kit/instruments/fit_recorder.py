@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -42,6 +43,7 @@ class FitRecorder(FitListener):
         steps_per_epoch: Batches an epoch where Keras knows it, else None.
         sample_interval_s: Seconds between two samples of the machine.
         origin: "fit" or "diagnose".
+        notes: Sentences that the report repeats.
         on_step: Called on the training thread after each execution, with this recorder.
         on_abort: Called with this recorder when fit ended without on_train_end, from
             another thread.
@@ -56,11 +58,12 @@ class FitRecorder(FitListener):
         steps_per_epoch: int | None,
         sample_interval_s: float = 0.25,
         origin: str = "fit",
+        notes: tuple[str, ...] = (),
         on_step: Callable[[FitRecorder], None] | None = None,
         on_abort: Callable[[FitRecorder], None] | None = None,
     ) -> None:
         self.unavailable: dict[str, str] = {}
-        self.notes: list[str] = []
+        self.notes = notes
         self.ended = "running"
         self._model = model
         self._probe = probe
@@ -214,7 +217,7 @@ class FitRecorder(FitListener):
             created_at=self._created_at,
             fit_s=now_s - self._begin_s,
             unavailable={**self.hook.failures, **self.unavailable},
-            notes=tuple(self.notes),
+            notes=self.notes,
             utilization=sampled.value,
         )
 
@@ -230,7 +233,8 @@ class FitRecorder(FitListener):
                 held.value = time_held_batch(
                     self._model,
                     self.hook,
-                    fit_s=self._end_s - self._begin_s,
+                    # The probe's budget is a share of the fit; a diagnosis is there to measure.
+                    fit_s=math.inf if self._origin == "diagnose" else self._end_s - self._begin_s,
                     first_call_s=self._first_call_s or 0.0,
                 )
             self._held_batch = held.value
@@ -329,7 +333,10 @@ class FitRecorder(FitListener):
         try:
             yield value
         except Exception as error:
-            self.unavailable[instrument] = f"{type(error).__name__}: {error}"
+            reason = f"{type(error).__name__}: {error}"
+            self.unavailable[instrument] = reason
+            if isinstance(default, Missing):
+                value.value = Missing(f"{default.reason} ({reason})")
 
 
 class _Value:

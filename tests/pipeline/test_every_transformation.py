@@ -292,6 +292,9 @@ NOT_BUILT_HERE = {
 }
 
 
+NEWER_THAN_2_17 = {"_use_unbounded_threadpool"}
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_a_transformation_is_read_with_its_kind_and_its_options(name: str, folder: Path) -> None:
     if name == "pad_to_cardinality" and not hasattr(experimental, "pad_to_cardinality"):
@@ -339,6 +342,8 @@ def test_every_class_and_attribute_of_the_table_is_there_in_tensorflow(folder: P
         if entry is None:
             continue
         for attribute in (*entry.options.values(), *filter(None, [entry.function])):
+            if attribute in NEWER_THAN_2_17 and tf.__version__.startswith("2.17."):
+                continue
             assert hasattr(dataset, attribute), f"{name}.{attribute} is gone in {tf.__version__}"
 
 

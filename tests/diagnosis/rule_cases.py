@@ -159,13 +159,13 @@ INPUT_BOUND = (
     Case(
         "INP101",
         "the held batch, nothing known of the pipeline and little CPU",
-        waits(0.5, **HELD, stages=(), has_pipeline=GONE, cpu_pipe_s=0.02),
+        waits(0.5, **HELD, stages=(), has_pipeline=GONE, cpu_pipe_s=0.0245),
         reason="something else may have slowed",
     ),
     Case(
         "INP101",
         "the same with the pipeline's CPU time to explain it",
-        waits(0.5, **HELD, stages=(), has_pipeline=GONE, cpu_pipe_s=0.03),
+        waits(0.5, **HELD, stages=(), has_pipeline=GONE, cpu_pipe_s=0.0255),
         (("high", None),),
     ),
     Case(
@@ -212,13 +212,13 @@ CPU_SATURATED = (
     Case(
         "INP110",
         "held batch, the pipeline's CPU time explains the difference",
-        waits(0.5, **{**HELD, **FULL}, cpu_pipe_s=0.06),
+        waits(0.5, **{**HELD, **FULL}, cpu_pipe_s=0.051),
         (("moderate", None),),
     ),
     Case(
         "INP110",
         "held batch, it does not",
-        waits(0.5, **{**HELD, **FULL}, cpu_pipe_s=0.04),
+        waits(0.5, **{**HELD, **FULL}, cpu_pipe_s=0.049),
         reason="need not be input",
     ),
     Case(
@@ -416,7 +416,13 @@ WORK_PER_ELEMENT = (
     Case(
         "INP115",
         "large elements",
-        pipeline(source(), small(100, bytes_per_element=300 * 1024), batch()),
+        pipeline(source(), small(100, bytes_per_element=270 * 1024), batch()),
+    ),
+    Case(
+        "INP115",
+        "elements that are not too large",
+        pipeline(source(), small(100, bytes_per_element=250 * 1024), batch()),
+        (("high", 1),),
     ),
     Case(
         "INP115",
@@ -457,7 +463,8 @@ SLOW_CALLBACK = (
     Case("HST301", "just above the high band", callback(0.2511), (("high", None),)),
     Case("HST301", "just below the high band", callback(0.2489), (("moderate", None),)),
     Case("HST301", "too few looks to be sure", callback(0.3, spread=0.9)),
-    Case("HST301", "tiny steps", callback(0.3, step_ms=0.11, spread=0.2)),
+    Case("HST301", "just above 0.1 ms a step", callback(0.3, step_ms=0.126), (("high", None),)),
+    Case("HST301", "just below 0.1 ms a step", callback(0.3, step_ms=0.124)),
     Case("HST301", "nobody seen", {"callbacks": ()}),
     Case("HST301", "nobody looked", {"callbacks": GONE}, reason="taken out by the test"),
 )

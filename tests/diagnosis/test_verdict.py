@@ -339,3 +339,27 @@ def test_unknown_verdict_still_says_that_the_host_takes_time() -> None:
     assert judge(evidence).text == (
         "unknown: not told; 48 % of each step passes outside the train function"
     )
+
+
+@pytest.mark.parametrize(
+    ("wait_s", "host_s", "kind"),
+    [
+        (0.0407, 0.0201, "input_bound"),
+        (0.0395, 0.0201, "mixed"),
+        (0.015, 0.031, "host_bound"),
+        (0.016, 0.031, "mixed"),
+        (0.001, 0.0201, "host_bound"),
+        (0.001, 0.0199, "compute_bound"),
+    ],
+)
+def test_class_follows_the_larger_part_unless_they_are_of_one_size(wait_s, host_s, kind) -> None:
+    evidence = constructed.evidence(step_s=0.100, wait_s=wait_s, host_s=host_s)
+
+    assert judge(evidence).kind == kind
+
+
+@pytest.mark.parametrize(("rest_s", "said"), [(0.0101, True), (0.0099, False)])
+def test_unexplained_time_is_said_from_a_tenth_of_the_step(rest_s: float, said: bool) -> None:
+    text = judge(constructed.evidence(step_s=0.100, unexplained_s=rest_s)).text
+
+    assert ("that is not waiting" in text) is said

@@ -79,6 +79,16 @@ def test_clipped_mean_keeps_what_recurs_and_drops_one_pause() -> None:
     assert statistic_for(paused) is median
 
 
+def test_one_value_in_twenty_is_clipped_and_more_is_not() -> None:
+    assert clipped_mean(np.array([1.0] * 950 + [9.0] * 50)) == 1.0
+    assert clipped_mean(np.array([1.0] * 949 + [9.0] * 51)) > 1.3
+
+
+@pytest.mark.parametrize(("slow", "chosen"), [(1.48, median), (1.52, clipped_mean)])
+def test_mean_is_chosen_where_a_median_would_hide_a_twentieth(slow: float, chosen) -> None:
+    assert statistic_for(np.array([1.0] * 900 + [slow] * 100)) is chosen
+
+
 def test_nothing_observed_is_refused() -> None:
     with pytest.raises(ValueError, match="no observation"):
         estimate([])

@@ -89,6 +89,33 @@ def test_warm_up_never_takes_more_than_half() -> None:
     assert warm_up_length(np.array([1.0, 1.0, 9.0])) == 0
 
 
+@pytest.mark.parametrize(("level", "length"), [(1.14, 0), (1.16, 10), (0.86, 0), (0.84, 10)])
+def test_warm_up_differs_by_more_than_the_noise_of_two_cores(level: float, length: int) -> None:
+    assert warm_up_length(np.array([level] * 10 + [1.0] * 30)) == length
+
+
+@pytest.mark.parametrize(("level", "length"), [(1.42, 0), (1.47, 10)])
+def test_warm_up_differs_by_more_than_the_spread_of_the_steps(level: float, length: int) -> None:
+    assert warm_up_length(np.array([level] * 10 + [0.9, 1.1] * 15)) == length
+
+
+@pytest.mark.parametrize(("kit_s", "counts"), [(0.0082, True), (0.0084, False)])
+def test_step_with_a_tenth_of_work_of_the_kit_does_not_count(kit_s: float, counts: bool) -> None:
+    record = with_executions(constructed.record(), {50: {"kit_s": kit_s}})
+
+    steady = select_steady(record)
+
+    assert not isinstance(steady, Missing)
+    assert (50 in {one.index for one in steady.executions}) is counts
+
+
+@pytest.mark.parametrize(("factor", "share"), [(3.9, 0.0), (4.1, 1 / 98)])
+def test_call_over_four_medians_is_an_outlier(factor: float, share: float) -> None:
+    record = with_executions(constructed.record(), {50: {"call_s": factor * 0.0825}})
+
+    assert value(gather(record).slow_call_share) == pytest.approx(share)
+
+
 def test_bursts_are_no_warm_up() -> None:
     periods = np.array(([0.02] * 4 + [0.22]) * 20)
 

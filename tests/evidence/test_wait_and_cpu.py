@@ -49,6 +49,18 @@ def test_gaps_far_below_the_held_batch_are_not_used() -> None:
     assert "beside the step" in evidence.unavailable["wait from gaps"]
 
 
+@pytest.mark.parametrize(("wait_ms", "source"), [(-2.4, "gap"), (-2.6, "held batch")])
+def test_gap_may_be_longer_than_its_step_by_a_twentieth(wait_ms: float, source: str) -> None:
+    assert gather(constructed.record(step_ms=50, wait_ms=wait_ms)).wait_source == source
+
+
+@pytest.mark.parametrize(("gap_ms", "source"), [(12.2, "gap"), (11.8, "held batch")])
+def test_gap_is_at_least_six_tenths_of_the_ideal_step(gap_ms: float, source: str) -> None:
+    record = constructed.record(step_ms=40, wait_ms=40 - gap_ms, held_ms=19.5, host_ms=0.5)
+
+    assert gather(record).wait_source == source
+
+
 def test_gaps_of_several_steps_an_execution_are_not_used() -> None:
     record = constructed.record(steps_per_execution=5)
 

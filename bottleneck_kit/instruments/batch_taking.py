@@ -99,7 +99,7 @@ def train_on_taken(
         if done == 0 and len(batches) == 1:
             batch_bytes = bytes_of(batches[0])
             # Several batches at once would take too much memory. Where a shorter execution is
-            # allowed (Keras 3.4 and later), as many of one step each train just the same.
+            # allowed (newer Keras), as many of one step each train just the same.
             one_by_one = steps > 1 and takes_list and batch_bytes * steps > limit
         if one_by_one:
             logs = train(_iterator_of(batches, spec))
@@ -110,7 +110,7 @@ def train_on_taken(
         try:
             logs = train(batches if distributed else _iterator_of(batches, spec))
         except (StopIteration, tf.errors.OutOfRangeError):
-            # Keras up to 3.3 ends an execution that is short of batches this way.
+            # Older Keras (3.5, say) ends an execution that is short of batches this way.
             if error is None:
                 raise
     elif not done and error is None:

@@ -40,7 +40,7 @@ NOTHING_TRACED = TrainGraph(variables=(), random_in=frozenset(), names=frozenset
 def tf_functions(function: Any) -> list[Any]:
     """Gives the tf.functions inside a train function, outermost first; none in eager mode.
 
-    Keras up to 3.3 has a tf.function itself, later ones a Python function that closes over two.
+    Older Keras (3.5, say) has a tf.function itself, newer a Python function closing over two.
     """
     return list(_find_traceable(function, depth=_DEPTH))
 
@@ -49,7 +49,7 @@ def takes_list(function: Any) -> bool:
     """Says whether a train function takes a list of batches as well as an iterator.
 
     Keras' does where it is a Python function that chooses between an iterator and a list
-    (3.4 and later); where it is a tf.function, a list would be traced as another input.
+    (3.15, say); where it is a tf.function, a list would be traced as another input.
     """
     names = getattr(getattr(function, "__code__", None), "co_freevars", ())
     return "multi_step_on_iterator" in names and "one_step_on_data" in names

@@ -100,11 +100,20 @@ def assert_nothing_is_left(model: Any, original: Any = None) -> None:
     assert not [name for name in names if name.startswith("bottleneck_kit")]
 
 
+@pytest.fixture(scope="module")
+def traced() -> Any:
+    """A model whose train function is traced already; what that takes is taken once."""
+    model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(1)])
+    model.compile("sgd", "mse", jit_compile=False)
+    x = np.ones((16, 4), "float32")
+    data = tf.data.Dataset.from_tensor_slices((x, x[:, 0])).batch(8)
+    model.fit(data, verbose=0)
+    return model, model.train_function
+
+
 @pytest.fixture
-def fitted(tiny_model: Make, tiny_dataset: Make) -> Any:
-    """A model whose train function is traced already."""
-    model = tiny_model()
-    model.fit(tiny_dataset(8), verbose=0)
+def fitted(traced: Any) -> Any:
+    model, model.train_function = traced
     return model
 
 

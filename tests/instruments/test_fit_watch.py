@@ -91,12 +91,12 @@ def test_validation_is_told_from_training(tiny_model: Make, tiny_dataset: Make) 
 def test_a_fit_inside_a_callback_is_that_callbacks_time(
     tiny_model: Make, tiny_dataset: Make
 ) -> None:
-    inner = tiny_model(run_eagerly=True)
+    inner = tiny_model(run_eagerly=True)  # whose own train function is on the stack, too
 
     class Nested(keras.callbacks.Callback):
         def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
             if batch == 1:
-                inner.fit(tiny_dataset(400), verbose=0, callbacks=[Hooked()])
+                inner.fit(tiny_dataset(160), verbose=0, callbacks=[Hooked()])
 
     model = tiny_model()
     model.fit(tiny_dataset(8), verbose=0)

@@ -221,6 +221,8 @@ class BottleneckCallback(keras.callbacks.Callback):
         verdict = (report.verdict.kind, report.verdict.severity)
         if self._speaks() and verdict != self._printed_verdict:
             self._printed_verdict = verdict
+            if recorder.ended != "completed":
+                print()  # Keras' progress bar was left in the middle of its line
             report.print()
 
     def _save(self, record: RunRecord) -> RunRecord:

@@ -46,11 +46,21 @@ def _stage_line(one: StageEvidence, place_width: int, folder: Path | None) -> st
     return text if isinstance(one.share, Missing) else f"{text}, {format_share(one.share)} of all"
 
 
+OTHER_MACHINES = ("machine", "service")
+"""Remedies that need hardware a person may not have: they stand in the list by their gain, but
+what is tried first is what can be tried now."""
+
+
 def try_first(report: Report) -> str:
     """Names the first remedy with what it is predicted to bring; "" where there is none."""
     if not report.remedies:
         return ""
-    first = report.remedies[0]
+    at_hand = (
+        remedy
+        for remedy in report.remedies
+        if remedy.name not in OTHER_MACHINES and gain(remedy, report.evidence.step_s)
+    )
+    first = next(at_hand, report.remedies[0])
     text = remedy_title(first, report.stages)
     if isinstance(first.predicted_step_s, Missing):
         return text

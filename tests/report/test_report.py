@@ -70,6 +70,18 @@ def test_without_remedies_there_is_nothing_to_try() -> None:
     assert try_first(dataclasses.replace(input_bound(), plan=Plan())) == ""
 
 
+def test_what_needs_another_machine_is_not_what_to_try_first() -> None:
+    report = input_bound()
+    own = report.remedies[0]
+    bought = dataclasses.replace(own, name="machine", stage=None, predicted_step_s=0.001)
+    plan = Plan(remedies=(bought, own))
+
+    assert try_first(dataclasses.replace(report, plan=plan)).startswith(f"{own.name} on ")
+    assert try_first(dataclasses.replace(report, plan=Plan(remedies=(bought,)))).startswith(
+        "machine: "
+    )
+
+
 def test_what_could_not_be_judged_is_grouped_by_reason() -> None:
     groups = dict(unjudged(unknown()))
 

@@ -54,15 +54,20 @@ def known(value: T | Missing) -> T:
 def judge_input(evidence: Evidence) -> InputPart:
     """Judges the wait for input: bands on the interval's low end, and doubts about its source."""
     share, wait = evidence.input_share, evidence.wait_s
-    if isinstance(share, Missing) or isinstance(wait, Missing):
-        reasons = [one.reason for one in (share, wait) if isinstance(one, Missing)]
-        return InputPart("unknown", reasons[0])
+    if isinstance(evidence.step_s, Missing):
+        return InputPart("unknown", evidence.step_s.reason)
     if evidence.steady_steps < thresholds.FEWEST_STEPS:
         return InputPart(
             "unknown",
             f"expected at least {thresholds.FEWEST_STEPS} steady steps, saw "
             f"{evidence.steady_steps}; train for more steps",
         )
+    if isinstance(share, Missing) or isinstance(wait, Missing):
+        most_s = most_wait_s(evidence)
+        if most_s is not None and most_s < thresholds.MODERATE_SHARE * evidence.step_s.low:
+            return InputPart("none")
+        reasons = [one.reason for one in (share, wait) if isinstance(one, Missing)]
+        return InputPart("unknown", reasons[0])
     if max(share.value, share.high) < thresholds.MODERATE_SHARE:
         return InputPart("none")
     if wait.high < thresholds.SMALLEST_WAIT_S:
@@ -81,6 +86,17 @@ def judge_input(evidence: Evidence) -> InputPart:
     )
     severity = "high" if high else "moderate"
     return _with_doubts(evidence, severity, wait.value)
+
+
+def most_wait_s(evidence: Evidence) -> float | None:
+    """Gives the thread seconds of all stages for one batch; None unless every cost is known.
+
+    However badly stages overlap, a step cannot wait longer for its batch than all the work on it
+    takes: so a light pipeline is cleared even where the wait itself could not be measured.
+    """
+    if isinstance(evidence.supply_s, Missing) or not evidence.stages:
+        return None
+    return sum(one.cost_s for one in evidence.stages if not isinstance(one.cost_s, Missing))
 
 
 def is_saturated(evidence: Evidence) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bottleneck_kit.diagnosis import thresholds
-from bottleneck_kit.diagnosis.conditions import InputPart, judge_input
+from bottleneck_kit.diagnosis.conditions import InputPart, judge_input, most_wait_s
 from bottleneck_kit.records.diagnosis import Verdict
 from bottleneck_kit.records.evidence import Evidence, Number
 from bottleneck_kit.records.measurement import Measurement, Missing
@@ -126,11 +126,18 @@ _TEXTS = {
 
 
 def _waiting(evidence: Evidence) -> str:
-    if isinstance(evidence.wait_s, Missing) or evidence.wait_s.value <= 0:
+    """Says how little of a step waits, for a verdict that does not name input."""
+    wait, share = evidence.wait_s, evidence.input_share
+    if isinstance(wait, Missing) or isinstance(share, Missing):
+        return f"preparing a batch takes {format_seconds(most_wait_s(evidence) or 0.0)} in all"
+    if wait.value <= 0:
         return "a step does not wait for data"
-    if evidence.wait_s.value < thresholds.SMALLEST_WAIT_S:
-        return f"taking a batch costs {_seconds(evidence.wait_s)} of a step"
-    return f"waiting for data takes {_share(evidence.input_share)} of a step"
+    if wait.value < thresholds.SMALLEST_WAIT_S:
+        return f"taking a batch costs {format_seconds(wait.value)} of a step"
+    said = f"waiting for data takes {format_share(share.value)} of a step"
+    if share.value < thresholds.MODERATE_SHARE:
+        return said
+    return f"{said} (between {format_share(share.low)} and {format_share(share.high)})"
 
 
 def _ideal_and_now(evidence: Evidence) -> str:

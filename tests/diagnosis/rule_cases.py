@@ -377,6 +377,11 @@ NO_OVERLAP = (
         pipeline(source(30), share=0.5, prefetch_at_end=None, overlap_share=0.0),
         (("high", None),),
     ),
+    Case(
+        "INP114",
+        "a parallel map works ahead by itself",
+        pipeline(source(5), work(50, parallelism=2), share=0.5, **TURNS),
+    ),
     Case("INP114", "no prefetch and no wait", pipeline(source(30), share=0.02, **TURNS)),
     Case("INP114", "no cost is known", {"overlap_share": GONE}, reason="taken out by the test"),
 )

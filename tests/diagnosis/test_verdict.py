@@ -237,6 +237,13 @@ JOBS = (
         {"wait_ms": None, "held_ms": None},
         "the probe was switched off",
     ),
+    Job(
+        "neither gap nor probe, but a pipeline too light to wait for",
+        "compute_bound",
+        "none",
+        {"wait_ms": None, "held_ms": None, "stages": LIGHT},
+        "preparing a batch takes 1.70 ms in all",
+    ),
     Job("the probe off, gaps there", "input_bound", "high", {"held_ms": None}, "ideal 35.0 ms"),
     Job("no step seen", "unknown", "none", {}, "fit ended before a step", without_steps),
     Job(
@@ -363,3 +370,20 @@ def test_unexplained_time_is_said_from_a_tenth_of_the_step(rest_s: float, said: 
     text = judge(constructed.evidence(step_s=0.100, unexplained_s=rest_s)).text
 
     assert ("that is not waiting" in text) is said
+
+
+def test_wait_over_the_band_by_value_alone_is_said_with_its_interval() -> None:
+    share = Measurement(0.071, 0.036, 0.12, 90)
+
+    verdict = judge(constructed.evidence(input_share=share, wait_s=0.006))
+
+    assert (verdict.kind, verdict.severity) == ("compute_bound", "none")
+    assert "takes 7.1 % of a step (between 3.6 % and 12 %)" in verdict.text
+
+
+@pytest.mark.parametrize(("cost_ms", "kind"), [(4.1, "compute_bound"), (4.2, "unknown")])
+def test_light_pipeline_is_cleared_up_to_the_moderate_band(cost_ms: float, kind: str) -> None:
+    stages = (constructed.stage(0, "range", cost_ms=cost_ms),)
+    record = constructed.record(wait_ms=None, held_ms=None, stages=stages)
+
+    assert judge(gather(record)).kind == kind

@@ -8,6 +8,7 @@ from bottleneck_kit.diagnosis import thresholds
 from bottleneck_kit.diagnosis.conditions import judge_input, known, stages_unjudged
 from bottleneck_kit.diagnosis.rule import Match, Rule
 from bottleneck_kit.records.evidence import Evidence
+from bottleneck_kit.records.measurement import Missing
 from bottleneck_kit.units import format_seconds
 
 
@@ -17,7 +18,8 @@ class NoOverlap(Rule):
     What it checks:
         Whether the step waits for input although preparing a batch takes less time than the rest
         of the step, and at least half of the preparation is not hidden behind it. A pipeline that
-        ends in a prefetch, be it an injected one, is not named.
+        ends in a prefetch, be it an injected one, or in a parallel stage, which works ahead by
+        itself, is not named.
 
     Why it costs time:
         Preparation and step take turns: each waits for the other.
@@ -51,7 +53,7 @@ class NoOverlap(Rule):
         wait, step = known(evidence.wait_s), known(evidence.step_s)
         overlap = known(evidence.overlap_share)
         part = judge_input(evidence)
-        if not part.is_certain or evidence.prefetch_at_end:
+        if not part.is_certain or evidence.prefetch_at_end or _runs_ahead(evidence):
             return
         prepare_s, busy_s = known(evidence.prepare_s).value, step.value - wait.value
         if prepare_s >= busy_s or overlap.value >= thresholds.OVERLAP_SHARE:
@@ -73,3 +75,9 @@ class NoOverlap(Rule):
             f"than the {format_seconds(match.number('busy_s'))} the step is busy, and yet "
             f"it waits {format_seconds(match.number('wait_s'))}: they take turns."
         )
+
+
+def _runs_ahead(evidence: Evidence) -> bool:
+    """Whether the last stage with a cost is parallel: its calls fill a buffer of their own."""
+    known = [one for one in evidence.stages if not isinstance(one.cost_s, Missing)]
+    return bool(known) and known[-1].serial is False

@@ -55,7 +55,10 @@ class NoOverlap(Rule):
         part = judge_input(evidence)
         if not part.is_certain or evidence.prefetch_at_end or _runs_ahead(evidence):
             return
-        prepare_s, busy_s = known(evidence.prepare_s).value, step.value - wait.value
+        # Where they take turns the wait is the preparation: what it is longer by is a stage
+        # whose cost is not known.
+        prepare_s = max(known(evidence.prepare_s).value, wait.value)
+        busy_s = step.value - wait.value
         if prepare_s >= busy_s or overlap.value >= thresholds.OVERLAP_SHARE:
             return
         yield Match(

@@ -7,6 +7,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+import tensorflow as tf
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 
@@ -24,12 +25,13 @@ def test_find_the_bottleneck_names_the_stage_that_costs_most(
     report = load("find_the_bottleneck").main(tmp_path, batch_size=64, steps=60)
     content = report.to_dict()
     assert content["verdict"]["class"] == "input_bound"
-    costly = max(
-        (stage for stage in content["stages"] if stage["cost_s"] is not None),
-        key=lambda stage: stage["cost_s"],
-    )
-    assert costly["name"] in {"dilate", "blur", "augment"}
-    assert costly["file"].endswith("demo/pipeline.py")
+    if hasattr(tf.data.experimental, "get_model_proto"):
+        costly = max(content["stages"], key=lambda stage: stage["cost_s"] or 0)
+        assert costly["name"] in {"dilate", "blur", "augment"}
+        assert costly["file"].endswith("demo/pipeline.py")
+    else:  # TensorFlow 2.16 shows no live pipeline: no cost may be made up, and the reason is said
+        assert {stage["cost_s"] for stage in content["stages"]} == {None}
+        assert "live_pipeline" in content["unavailable"]
     printed = capsys.readouterr().out
     assert content["verdict"]["text"][:20] in " ".join(printed.split())
     assert "To try first:" in printed

@@ -9,7 +9,6 @@ import weakref
 from typing import Any
 
 import tensorflow as tf
-from keras.src.backend.common import global_state
 
 from bottleneck_kit.instruments import train_function
 from bottleneck_kit.instruments.batch_taking import HeldBatch, train_on_taken
@@ -349,6 +348,8 @@ def dataset_of(iterator: Any) -> Any:
 
 def global_seed_variable() -> Any:
     """Gives the variable behind Keras' global seed generator; None where none was made yet."""
+    from keras.src.backend.common import global_state  # private: where renamed, only this fails
+
     generator = global_state.get_global_attribute("global_seed_generator")
     return None if generator is None else generator.state
 

@@ -6,8 +6,6 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from tensorflow.python.ops import script_ops
-
 from bottleneck_kit.pipeline.traced_functions import PYTHON_OPS, nodes
 
 
@@ -31,6 +29,8 @@ def python_functions(traced: Any) -> list[Callable[..., Any] | None]:
 
 def function_of_token(token: str) -> Callable[..., Any] | None:
     """Gives the user's function that TensorFlow registered under ``token``, or None."""
+    from tensorflow.python.ops import script_ops  # private: import late, fail late
+
     function = script_ops._py_funcs.get(token, None)
     # tf.py_function puts an EagerFunc around the function, tf.numpy_function does not.
     function = getattr(function, "_func", function)

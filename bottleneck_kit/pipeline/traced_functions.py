@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import tensorflow as tf
-from tensorflow.python.framework import op_def_registry
 
 PYTHON_OPS = frozenset({"EagerPyFunc", "PyFunc", "PyFuncStateless"})
 """Ops that call back into Python."""
@@ -108,9 +107,16 @@ def nodes(graph_def: Any) -> Iterator[tuple[str, Any]]:
                         waiting.append((target, library[target].node_def))
 
 
+def _definition(op: str) -> Any:
+    """Gives TensorFlow's declaration of an op; None where it does not know it."""
+    from tensorflow.python.framework import op_def_registry  # private: import late, fail late
+
+    return op_def_registry.get(op)
+
+
 def is_stateful(op: str) -> bool:
     """Says whether TensorFlow declares an op stateful; an op it does not know is."""
-    definition = op_def_registry.get(op)
+    definition = _definition(op)
     return definition is None or bool(definition.is_stateful)
 
 
@@ -120,7 +126,7 @@ def keeps_random_state(op: str) -> bool:
     These are the stateful ops with a ``seed`` (``tf.random.uniform`` and its kind). Their state
     can neither be read nor put back.
     """
-    definition = op_def_registry.get(op)
+    definition = _definition(op)
     return (
         definition is not None
         and bool(definition.is_stateful)

@@ -20,6 +20,7 @@ import tensorflow as tf
 
 from bottleneck_kit.instruments import fit_hook
 from bottleneck_kit.instruments.fit_hook import UNSEEN, FitHook, FitListener
+from bottleneck_kit.instruments.train_function import takes_list
 from bottleneck_kit.records.measurement import Missing
 from bottleneck_kit.records.steps import Execution
 
@@ -155,7 +156,9 @@ def test_an_execution_of_several_batches_counts_those_it_had(
     tiny_model(steps_per_execution=4).fit(
         tiny_dataset(80), epochs=2, verbose=0, callbacks=[callback]
     )
-    assert [e.steps for e in callback.listener.executions] == [4, 4, 2] * 2
+    steps = [e.steps for e in callback.listener.executions]
+    # Older Keras lets an execution that runs out of data raise.
+    assert steps == ([4, 4, 2] if takes_list(callback.hook.train_function) else [4, 4]) * 2
     assert callback.hook.steps_per_execution == 4
 
 

@@ -15,6 +15,7 @@ import tensorflow as tf
 from bottleneck_kit.instruments import batch_taking, held_batch, saved_variables
 from bottleneck_kit.instruments.fit_hook import FitHook
 from bottleneck_kit.instruments.held_batch import time_held_batch
+from bottleneck_kit.instruments.train_function import takes_list
 from bottleneck_kit.records.held_batch import HeldBatchRun
 from bottleneck_kit.records.measurement import Missing
 
@@ -307,7 +308,8 @@ def test_batches_too_large_to_keep_are_trained_on_all_the_same(
     monkeypatch.setattr(batch_taking, "available_bytes", lambda: 400 * steps_per_execution // 2)
     callback = Probe()
     with_probe = weights(callback)
-    assert "large" in callback.result.reason
+    if steps_per_execution == 1 or takes_list(callback.hook.train_function):
+        assert "large" in callback.result.reason
     for ours, theirs in zip(with_probe, without, strict=True):
         np.testing.assert_array_equal(ours, theirs)
 

@@ -1,4 +1,4 @@
-"""Training with the probe gives the same bits as training without it, in this fit and the next."""
+"""Training with a callback of the kit gives the same bits as without, in this fit and the next."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ import pytest
 import tensorflow as tf
 
 from bottleneck_kit.callbacks import cached_batch
+from bottleneck_kit.callbacks.bottleneck import BottleneckCallback
 from bottleneck_kit.callbacks.cached_batch import CachedBatchProbe
+from bottleneck_kit.instruments import fit_recorder
 from bottleneck_kit.instruments.fit_hook import global_seed_variable
 from bottleneck_kit.instruments.held_batch import time_held_batch
 from bottleneck_kit.records.held_batch import HeldBatchRun
@@ -37,7 +39,8 @@ def whole_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     def probe(model: Any, hook: Any, *, fit_s: float, first_call_s: float) -> Any:
         return time_held_batch(model, hook, fit_s=1000.0, first_call_s=first_call_s)
 
-    monkeypatch.setattr(cached_batch, "time_held_batch", probe)
+    for module in (cached_batch, fit_recorder):
+        monkeypatch.setattr(module, "time_held_batch", probe)
 
 
 class KernelNoise(keras.layers.Layer):
@@ -256,17 +259,21 @@ def train(model_of: Callable[..., Any], data_of: Callable[[], Any], callbacks: l
 
 @pytest.mark.usefixtures("whole_budget")
 @pytest.mark.parametrize("case", list(CASES))
-def test_training_with_the_probe_is_equal_to_the_bit(case: str) -> None:
+def test_training_with_a_callback_is_equal_to_the_bit(case: str) -> None:
     model_of, data_of, measured = CASES[case]
-    probe = CachedBatchProbe(verbose=0)
+    probe, whole = CachedBatchProbe(verbose=0), BottleneckCallback(report=None)
 
     without = train(model_of, data_of, [])
     with_probe = train(model_of, data_of, [probe])
+    with_all = train(model_of, data_of, [whole])
 
     assert isinstance(probe.result, HeldBatchRun) is measured, probe.result
-    assert len(without) == len(with_probe)
-    for ours, theirs in zip(with_probe, without, strict=True):
-        np.testing.assert_array_equal(ours, theirs)
+    held = whole.record.held_batch
+    assert isinstance(held, HeldBatchRun) is measured, held
+    assert whole.failures == {}
+    for with_callback in (with_probe, with_all):
+        for ours, theirs in zip(with_callback, without, strict=True):
+            np.testing.assert_array_equal(ours, theirs)
 
 
 def test_the_probe_changes_the_weights_before_it_puts_them_back(
@@ -283,9 +290,16 @@ def test_the_probe_changes_the_weights_before_it_puts_them_back(
     assert not all(map(np.array_equal, without, with_probe))
 
 
+KINDS = {
+    "probe": lambda: CachedBatchProbe(verbose=0),
+    "whole": lambda: BottleneckCallback(report=None),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("steps_per_execution", [1, 4])
 @pytest.mark.parametrize("known", [True, False])
-def test_the_same_batches_are_trained_on(steps_per_execution: int, known: bool) -> None:
+def test_the_same_batches_are_trained_on(steps_per_execution: int, known: bool, kind: str) -> None:
     def sums(callbacks: list[Any]) -> list[float]:
         seen: list[float] = []
 
@@ -303,14 +317,16 @@ def test_the_same_batches_are_trained_on(steps_per_execution: int, known: bool) 
         model.fit(data, epochs=2, verbose=0, callbacks=callbacks)
         return seen
 
-    probe = CachedBatchProbe(verbose=0)
+    callback = KINDS[kind]()
     without = sums([])
-    assert sums([probe]) == without
+    assert sums([callback]) == without
     assert len(without) == 2 * COUNT // BATCH
-    assert "bottleneck_kit_stateless" in probe.result.reason  # it stood back
+    result = callback.result if kind == "probe" else callback.record.held_batch
+    assert "bottleneck_kit_stateless" in result.reason  # it stood back
 
 
-def test_no_more_is_pulled_from_a_generator_than_without() -> None:
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_more_is_pulled_from_a_generator_than_without(kind: str) -> None:
     model = dropout()
 
     def pulls(callbacks: list[Any]) -> int:
@@ -326,7 +342,7 @@ def test_no_more_is_pulled_from_a_generator_than_without() -> None:
         return pulled
 
     most_without = max(pulls([]) for _ in range(20))
-    most_with = max(pulls([CachedBatchProbe(verbose=0)]) for _ in range(20))
+    most_with = max(pulls([KINDS[kind]()]) for _ in range(20))
     assert most_with <= most_without
 
 
@@ -334,8 +350,8 @@ MIRRORED = """
 import sys
 import keras, numpy as np, tensorflow as tf
 sys.path.insert(0, sys.argv[1])
-import test_do_no_harm_probe as shared
-from bottleneck_kit.callbacks import cached_batch
+import test_do_no_harm as shared
+from bottleneck_kit.callbacks import bottleneck, cached_batch
 cpu = tf.config.list_physical_devices("CPU")[0]
 tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
 strategy = tf.distribute.MirroredStrategy(["/cpu:0", "/cpu:1"])

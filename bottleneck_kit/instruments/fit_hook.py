@@ -71,7 +71,7 @@ class FitHook:
             self._functions = train_function.tf_functions(self.train_function)
         except Exception as error:
             self.failures["traces"] = f"{type(error).__name__}: {error}"
-        self._traces_before = self._trace_count()
+        self._traces_before = self._traces_seen = self._trace_count()
         self.watch = FitWatch(
             model,
             train_code=_Wrapper.__call__.__code__,
@@ -214,7 +214,7 @@ class FitHook:
         except Exception as error:
             self._note_own_failure(error)
         take = self._wants_batch and self.executions >= TAKE_AT
-        traces = self._trace_count()
+        traces = self._traces_seen
         self._begun = self.executions + 1
         steps: int | None = None
         called_s = time.perf_counter()
@@ -234,6 +234,7 @@ class FitHook:
             self._raised = _how(error)
             raise
         returned_s = time.perf_counter()
+        self._traces_seen = self._trace_count()
         self._raised = None
         own_s = called_s - entered_s
         self._open = OpenExecution(
@@ -243,7 +244,7 @@ class FitHook:
             entered_s=entered_s,
             call_s=returned_s - called_s,
             cpu_s=self._entered_cpu_s,
-            traced=self._trace_count() != traces,
+            traced=self._traces_seen != traces,
             taken=steps is not None,
         )
         self.executions += 1

@@ -14,6 +14,10 @@ from bottleneck_kit.records.measurement import Missing
 from bottleneck_kit.records.utilization import HostUtilization, Series
 
 
+LOOK_FOR_CHILDREN_EVERY_S = 1.0
+"""Finding them costs a file for each thread of the process; TensorFlow has many."""
+
+
 class HostSampler:
     """Takes one sample a call; the first only sets the starting point."""
 
@@ -24,6 +28,8 @@ class HostSampler:
         self._core_total_s: list[float] = []
         self._before: dict[str, Any] | None = None
         self._memory_limit_bytes = memory_limit_bytes()
+        self._children: list[int] = []
+        self._children_at_s: float | None = None
 
     def sample(self, now_s: float) -> None:
         """Takes a sample.
@@ -88,6 +94,11 @@ class HostSampler:
             if name != "lo":
                 received = (received or 0) + counters.bytes_recv
                 sent = (sent or 0) + counters.bytes_sent
+        if (
+            self._children_at_s is None
+            or now_s - self._children_at_s >= LOOK_FOR_CHILDREN_EVERY_S
+        ):
+            self._children, self._children_at_s = descendants(self._process.pid), now_s
         process_s, memory = self._process_tree()
         return {
             "time_s": now_s,
@@ -101,9 +112,9 @@ class HostSampler:
         }
 
     def _process_tree(self) -> tuple[float, int]:
-        """Gives CPU seconds and resident bytes of this process and its living descendants."""
+        """Gives CPU seconds and resident bytes of this process and its known descendants."""
         seconds, memory = 0.0, 0
-        for pid in (self._process.pid, *descendants(self._process.pid)):
+        for pid in (self._process.pid, *self._children):
             try:
                 process = self._process if pid == self._process.pid else psutil.Process(pid)
                 with process.oneshot():

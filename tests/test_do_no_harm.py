@@ -239,6 +239,8 @@ def train(model_of: Callable[..., Any], data_of: Callable[[], Any], callbacks: l
     keras.random.uniform((1,))  # makes the global seed, which older Keras leaves as it is
     seed = global_seed_variable()
     seed.assign(keras.ops.zeros_like(seed))
+    # Up to Keras 3.8, setting the seed does not put Keras' own global generator back.
+    keras.utils.clear_session()
     keras.utils.set_random_seed(7)
     model, data = model_of(), data_of()
     data = data if isinstance(data, dict) else {"x": data}

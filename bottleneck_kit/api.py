@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import keras
@@ -67,7 +68,7 @@ def diagnose(model: keras.Model, dataset: Any, steps: int = 50) -> Report:
                 callbacks=[_StateKeeper(state), callback],
             )
     except Exception as error:
-        if not callback.saw_a_step and _is_about_no_data(error):
+        if not callback.saw_a_step and _is_about_no_data(error, dataset):
             raise _empty(dataset) from error
         raise
     finally:
@@ -173,6 +174,9 @@ def _empty(dataset: Any) -> EmptyDatasetError:
     )
 
 
-def _is_about_no_data(error: BaseException) -> bool:
+def _is_about_no_data(error: Exception, dataset: Any) -> bool:
+    """Says whether fit failed for want of data; Keras has no error of its own for that."""
     text = f"{type(error).__name__}: {error}".lower()
-    return isinstance(error, StopIteration) or "empty" in text or "no data" in text
+    # Keras up to 3.8 takes the first batch of a generator without looking whether there is one.
+    peeked = isinstance(error, IndexError) and isinstance(dataset, Iterator)
+    return peeked or isinstance(error, StopIteration) or "empty" in text or "no data" in text

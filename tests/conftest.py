@@ -7,10 +7,21 @@ import os
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("KERAS_BACKEND", "tensorflow")
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+
+
+@pytest.fixture(autouse=True)
+def _no_seed_left_behind() -> Iterator[None]:
+    """Takes the global seed back: under it, an unseeded shuffle is built as a seeded one."""
+    yield
+    if "tensorflow" in sys.modules:
+        import tensorflow as tf
+
+        tf.random.set_seed(None)
 
 
 @pytest.fixture

@@ -21,6 +21,9 @@ from bottleneck_kit.instruments import fit_recorder
 from bottleneck_kit.records import codec
 from bottleneck_kit.records.measurement import Missing, present
 
+# TensorFlow has it from 2.17.
+HAS_LIVE_PIPELINE = hasattr(tf.data.experimental, "get_model_proto")
+
 
 @pytest.fixture
 def endless(tiny_dataset):
@@ -73,7 +76,8 @@ def test_the_report_names_the_users_stage_with_its_place(tiny_model, tiny_arrays
     stages = {stage["name"]: stage for stage in callback.report.to_dict()["stages"]}
     assert stages["double"]["file"].endswith("test_bottleneck.py")
     assert stages["double"]["line"] == double.__code__.co_firstlineno
-    assert stages["double"]["cost_s"] > 0
+    if HAS_LIVE_PIPELINE:
+        assert stages["double"]["cost_s"] > 0
 
 
 def test_silence(tiny_model, endless, capsys) -> None:
@@ -264,6 +268,10 @@ FAULTS = {
     "steps": (fit_recorder.StepTimesRecorder, "add"),
     "analysis": (bottleneck, "analyse"),
 }
+
+
+if not HAS_LIVE_PIPELINE:
+    del FAULTS["costs"]  # never asked
 
 
 @pytest.mark.parametrize("instrument", FAULTS)

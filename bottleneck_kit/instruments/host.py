@@ -13,7 +13,6 @@ from bottleneck_kit.instruments.weighted import WeightedSeries
 from bottleneck_kit.records.measurement import Missing
 from bottleneck_kit.records.utilization import HostUtilization, Series
 
-
 LOOK_FOR_CHILDREN_EVERY_S = 1.0
 """Finding them costs a file for each thread of the process; TensorFlow has many."""
 
@@ -94,10 +93,7 @@ class HostSampler:
             if name != "lo":
                 received = (received or 0) + counters.bytes_recv
                 sent = (sent or 0) + counters.bytes_sent
-        if (
-            self._children_at_s is None
-            or now_s - self._children_at_s >= LOOK_FOR_CHILDREN_EVERY_S
-        ):
+        if self._children_at_s is None or now_s - self._children_at_s >= LOOK_FOR_CHILDREN_EVERY_S:
             self._children, self._children_at_s = descendants(self._process.pid), now_s
         process_s, memory = self._process_tree()
         return {

@@ -141,7 +141,11 @@ def bounds_of(load: Load, evidence: Evidence, change: Change) -> Bounds:
         total_s += stage.seconds
         left_s += seconds
         if stage.lock_s > 0:
-            python_s += stage.lock_s * change.kept.get(stage.index, 1.0) / change.python_processes
+            lock_s = stage.lock_s * change.kept.get(stage.index, 1.0)
+            python_s += lock_s / change.python_processes
+            if change.python_processes > 1:
+                # With a lock for each process, what its calls spent waiting for it is gone.
+                seconds = lock_s
         if stage.ends_thread:
             threads.append(run_s + seconds)
             run_s = 0.0

@@ -6,9 +6,14 @@ import math
 from dataclasses import dataclass
 
 from bottleneck_kit.prescription.change import Change
-from bottleneck_kit.prescription.stage_load import Bounds, bounds_of, load_of
+from bottleneck_kit.prescription.stage_load import Bounds, Load, bounds_of, load_of
 from bottleneck_kit.records.evidence import Evidence
 from bottleneck_kit.records.measurement import Measurement, Missing
+
+
+MOST_STRETCH = 1.5
+"""Work may take this much longer than its bound says (uneven parts, cores in demand, see
+MODEL_ERROR_SHARE); beyond that the rest is no work of the stages."""
 
 
 @dataclass(frozen=True)
@@ -36,9 +41,14 @@ def predict(evidence: Evidence, change: Change) -> Prediction | Missing:
         t = max(t_ideal + moved work, slowest thread of the pipeline, Python seconds,
                 CPU seconds / cores)
 
-    It is calibrated to the measured step: what the bounds leave unexplained scales them, what
-    they explain twice is cut, so that "nothing changes" gives ``step_s`` itself. The measured
-    wait is the truth: no change to the input gains more than ``wait_s``.
+    It is calibrated to the measured step: what the bounds leave unexplained scales them, by
+    ``MOST_STRETCH`` at most, and what they explain twice is cut, so that "nothing changes" gives
+    ``step_s`` itself. The measured wait is the truth: no change to the input gains more than
+    ``wait_s``.
+
+    What is left unexplained even then is latency that no stage's work accounts for (a remote
+    source, a blocking read, a lock). Neither cores nor less work shorten it: it stays in every
+    prediction, but for changes that no longer run the source and the stages of unknown cost.
 
     Returns:
         The prediction, or Missing with the number that is lacking.
@@ -64,6 +74,7 @@ def predict(evidence: Evidence, change: Change) -> Prediction | Missing:
         * max(calibration.threads * after.threads_s, min(after.cpu_s, step.value + change.step_s)),
         change.arrival_s,
     )
+    step_s += calibration.unbooked_s * _latency_kept(load, change)
     return _with_interval(evidence, step, wait, step_s, change.error_share)
 
 
@@ -99,13 +110,28 @@ def predict_shorter(
     )
 
 
+def _latency_kept(load: Load, change: Change) -> float:
+    """Gives the share of unbooked latency that stays: it may sit wherever no work was measured."""
+    suspects = [load.stages[0].index]
+    suspects += [stage.index for stage in load.stages if stage.index not in load.known]
+    return max(change.kept.get(index, 1.0) for index in suspects)
+
+
 @dataclass(frozen=True)
 class _Calibration:
-    """Factors that make the model give the measured step when nothing changes."""
+    """What makes the model give the measured step when nothing changes.
+
+    Attributes:
+        threads: Factor of the slowest thread's seconds.
+        tail: Factor of the seconds of work in the training thread.
+        all: Factor of all bounds that overlap with the step.
+        unbooked_s: Seconds a step that no factor explains.
+    """
 
     threads: float
     tail: float
     all: float
+    unbooked_s: float = 0.0
 
 
 def _calibrate(now: Bounds, floor_s: float, step_s: float) -> _Calibration:
@@ -119,8 +145,11 @@ def _calibrate(now: Bounds, floor_s: float, step_s: float) -> _Calibration:
     stretch_tail = wait_s / now.tail_s if now.tail_s > 0 else math.inf
     stretch_all = step_s / bound_s if bound_s > 0 else math.inf
     if stretch_tail < stretch_all:
-        return _Calibration(threads, stretch_tail, 1.0)
-    return _Calibration(threads, tail, stretch_all if math.isfinite(stretch_all) else 1.0)
+        tail = min(stretch_tail, MOST_STRETCH)
+        return _Calibration(threads, tail, 1.0, wait_s - tail * now.tail_s)
+    everything = min(stretch_all, MOST_STRETCH)
+    explained_s = max(floor_s + tail * now.tail_s, everything * bound_s)
+    return _Calibration(threads, tail, everything, max(0.0, step_s - explained_s))
 
 
 def _with_interval(

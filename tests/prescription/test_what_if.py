@@ -223,3 +223,28 @@ def test_saved_host_time_gains_what_the_wait_leaves_of_it(
     assert result.gain_s == pytest.approx(gain_ms / 1e3)
     assert result.low_s <= result.step_s <= result.high_s
     assert math.isclose(result.step_s + result.gain_s, 0.083)
+
+
+def test_latency_that_no_stage_accounts_for_stays_whatever_the_cores() -> None:
+    stages = [source(0, 1.0), mapped(1, "decode", 4.0), batch(2), prefetch(3)]
+    evidence = run(stages, wait_s=0.070, cpu_step_s=0.015, cpu_held_s=0.010)
+    assert predicted(evidence, Change(cores=64.0)).gain_s < 0.05 * 0.083
+    assert predicted(evidence, Change(kept={1: 0.0})).gain_s < 0.10 * 0.083
+    # Without the source and all behind it there is nothing left to wait for.
+    everything = Change(kept={0: 0.0, 1: 0.0, 2: 0.0})
+    assert predicted(evidence, everything).step_s == pytest.approx(0.013, rel=0.05)
+
+
+def test_latency_may_sit_in_a_stage_of_unknown_cost() -> None:
+    stages = [source(0, 1.0), mapped(1, "fetch", None), batch(2), prefetch(3)]
+    evidence = run(stages, wait_s=0.070, cpu_step_s=0.015, cpu_held_s=0.010)
+    assert predicted(evidence, Change(kept={0: 0.0})).gain_s < 0.10 * 0.083
+
+
+def test_time_spent_waiting_for_the_lock_is_no_work_for_processes() -> None:
+    # Two calls take turns: 80 ms of thread time are 40 ms of Python.
+    stages = [source(0), python_map(1, "load", 80.0), batch(2), prefetch(3)]
+    stages[1] = mapped(1, "load", 80.0, python=True, parallelism=2)
+    evidence = run(stages, step_s=0.045, wait_s=0.040, cpu_step_s=0.045, cpu_held_s=0.005)
+    two = Change(calls={1: 2.0}, python_processes=2)
+    assert predicted(evidence, two).step_s < 0.030

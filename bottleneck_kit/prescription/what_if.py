@@ -10,7 +10,6 @@ from bottleneck_kit.prescription.stage_load import Bounds, Load, bounds_of, load
 from bottleneck_kit.records.evidence import Evidence
 from bottleneck_kit.records.measurement import Measurement, Missing
 
-
 MOST_STRETCH = 1.5
 """Work may take this much longer than its bound says (uneven parts, cores in demand, see
 MODEL_ERROR_SHARE); beyond that the rest is no work of the stages."""

@@ -24,6 +24,7 @@ from bottleneck_kit.records.run_record import RunRecord
 from bottleneck_kit.records.stack_samples import CallbackSamples, StackSamples
 from bottleneck_kit.records.stage import Stage, StageCost, Traits
 from bottleneck_kit.records.steps import Epoch, Execution, StepTimes
+from bottleneck_kit.records.utilization import HostUtilization, Series, Utilization
 
 SAMPLE_INTERVAL_S = 0.25
 
@@ -314,6 +315,30 @@ def _stack(
         in_validation=in_validation,
         callbacks=seen,
         other=max(0, other),
+    )
+
+
+def utilization(*, other_cores: float = 0.0, spread: float = 0.0, samples: int = 12) -> Utilization:
+    """Makes what was sampled of a machine where others keep ``other_cores`` busy."""
+    others = Series(other_cores, other_cores - spread, other_cores + spread)
+    still = Series(0.0, 0.0, 0.0)
+    return Utilization(
+        interval_s=SAMPLE_INTERVAL_S,
+        samples=samples,
+        host=HostUtilization(
+            core_shares=(0.5, 0.5),
+            machine_cores=still,
+            process_cores=still,
+            other_cores=others,
+            iowait_share=still,
+            process_memory_bytes=still,
+            memory_limit_bytes=8 * 2**30,
+            disk_read_bytes_per_s=still,
+            disk_write_bytes_per_s=still,
+            network_received_bytes_per_s=still,
+            network_sent_bytes_per_s=still,
+        ),
+        gpus=Missing("no NVIDIA driver"),
     )
 
 

@@ -1,4 +1,4 @@
-"""Questions that several rules and the verdict ask of the evidence, each answered in one place."""
+"""What rules and the verdict ask of the wait: how much it is, how sure, who cannot be judged."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from bottleneck_kit.diagnosis import thresholds
-from bottleneck_kit.records.evidence import Evidence, StageEvidence
+from bottleneck_kit.diagnosis.cores import is_saturated, others_take, trains_on_cpu
+from bottleneck_kit.records.evidence import Evidence
 from bottleneck_kit.records.measurement import Missing
-from bottleneck_kit.records.stage import Stage
 from bottleneck_kit.units import format_seconds, format_share
 
 T = TypeVar("T")
@@ -72,13 +72,14 @@ def judge_input(evidence: Evidence) -> InputPart:
         return InputPart("none")
     if wait.high < thresholds.SMALLEST_WAIT_S:
         return InputPart("none")
-    if share.low < thresholds.MODERATE_SHARE and share.high >= thresholds.HIGH_SHARE:
+    doubtful = share.low < thresholds.MODERATE_SHARE or wait.low < thresholds.SMALLEST_WAIT_S
+    if doubtful and share.high >= thresholds.HIGH_SHARE:
         return InputPart(
             "unknown",
             f"the times vary too much to tell: between {format_share(share.low)} and "
             f"{format_share(share.high)} of a step may be waiting; train for more steps",
         )
-    if share.low < thresholds.MODERATE_SHARE or wait.low < thresholds.SMALLEST_WAIT_S:
+    if doubtful:
         return InputPart("none")
     high = (
         share.low >= thresholds.HIGH_SHARE
@@ -99,56 +100,10 @@ def most_wait_s(evidence: Evidence) -> float | None:
     return sum(one.cost_s for one in evidence.stages if not isinstance(one.cost_s, Missing))
 
 
-def is_saturated(evidence: Evidence) -> bool:
-    """Says whether this process fills its cores; False where that is not known."""
-    share = evidence.cpu_share
-    return not isinstance(share, Missing) and share.value >= thresholds.SATURATED_SHARE
-
-
-def has_idle_cores(evidence: Evidence) -> bool:
-    """Says whether a further parallel call would find a core; False where that is not known."""
-    share = evidence.cpu_share
-    return not isinstance(share, Missing) and share.value < thresholds.SATURATED_SHARE
-
-
-def trains_on_cpu(evidence: Evidence) -> bool:
-    """Says whether the model computes on the cores that the pipeline uses, too."""
-    return not evidence.environment.gpus and evidence.emulated_ms == 0
-
-
-def unspreadable_s(stage: StageEvidence) -> float | None:
-    """Gives the seconds a step that a stage takes whatever the cores; None where it can be spread.
-
-    For a Python stage the calls wait for each other's lock and count the waiting: cost through
-    calls is the work itself.
-    """
-    if isinstance(stage.cost_s, Missing):
-        return None
-    if stage.stage.traits.python:
-        calls = 1 if stage.serial else max(1, stage.parallelism or 1)
-        return stage.cost_s / calls
-    return stage.cost_s if stage.serial else None
-
-
-def limits_as_python(stage: StageEvidence, step_s: float) -> bool:
-    """Says whether a stage runs Python for so much of a step that it is what the step waits for."""
-    seconds = unspreadable_s(stage)
-    if not stage.stage.traits.python or seconds is None:
-        return False
-    return seconds >= thresholds.LIMITING_SHARE * step_s
-
-
 def input_unjudged(evidence: Evidence) -> str:
     """Says why it is not known whether the pipeline costs the step time; "" where it is."""
     part = judge_input(evidence)
     return "" if part.shared_cores else part.reason
-
-
-def stage_name(stage: Stage) -> str:
-    """Names a stage for a person, with file and line of its function where there is one."""
-    if stage.kind == "keras_arrays":
-        return "Keras' array adapter (NumPy input)"
-    return f"{stage.label} ({stage.place})" if stage.place else stage.label
 
 
 def stages_unjudged(evidence: Evidence) -> str:
@@ -186,7 +141,11 @@ def _with_doubts(evidence: Evidence, severity: str, wait_s: float) -> InputPart:
     if on_cpu and isinstance(evidence.cpu_share, Missing):
         doubts.append("it is not known whether the cores are full")
     elif saturated:
-        doubts.append("the cores are full and the held batch has them for itself")
+        others = others_take(evidence)
+        doubts.append(
+            "the cores are full and the held batch has them for itself"
+            + (f" ({others})" if others else "")
+        )
     elif on_cpu and stage_costs_missing(evidence) and _uses_little_cpu(evidence):
         doubts.append(
             "the pipeline's own cost is not known and it uses little CPU: something else may have "

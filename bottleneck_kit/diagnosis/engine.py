@@ -22,7 +22,7 @@ def diagnose(evidence: Evidence, rules: Iterable[Rule] = ALL_RULES) -> Diagnosis
     not_evaluated: list[NotEvaluated] = []
     for rule in rules:
         try:
-            reason = missing_for(rule, evidence)
+            reason = rule.missing(evidence)
             if reason:
                 not_evaluated.append(NotEvaluated(rule.code, rule.name, reason))
             else:
@@ -33,15 +33,6 @@ def diagnose(evidence: Evidence, rules: Iterable[Rule] = ALL_RULES) -> Diagnosis
             not_evaluated.append(NotEvaluated(rule.code, rule.name, failure))
     findings.sort(key=_worst_first)
     return Diagnosis(_verdict(evidence), tuple(findings), tuple(not_evaluated))
-
-
-def missing_for(rule: Rule, evidence: Evidence) -> str:
-    """Says why a rule cannot be asked of this evidence; "" where it can."""
-    for name in rule.needs:
-        value = getattr(evidence, name)
-        if isinstance(value, Missing):
-            return f"{name} is missing: {value.reason}"
-    return rule.why_not(evidence)
 
 
 def _worst_first(finding: Finding) -> tuple[int, str, int]:

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from bottleneck_kit.records.diagnosis import Finding
 from bottleneck_kit.records.evidence import Evidence
+from bottleneck_kit.records.measurement import Missing
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,14 @@ class Rule(abc.ABC):
     def why_not(self, evidence: Evidence) -> str:
         """Says why the rule cannot be asked though all of ``needs`` is there; "" where it can."""
         return ""
+
+    def missing(self, evidence: Evidence) -> str:
+        """Says why the rule cannot be asked of this evidence; "" where it can."""
+        for name in self.needs:
+            value = getattr(evidence, name)
+            if isinstance(value, Missing):
+                return f"{name} is missing: {value.reason}"
+        return self.why_not(evidence)
 
     @abc.abstractmethod
     def say(self, match: Match, evidence: Evidence) -> str:

@@ -34,8 +34,28 @@ SATURATED_SHARE = 0.85
 """Share of the usable cores' time from which they count as saturated.
 
 A process that is limited by its cores reads 0.9 to 1 here; 0.85 leaves the scheduler its due.
-Below it, a further parallel call finds a core.
+Below it, a further parallel call finds a core. What other processes use counts, where sampled.
 """
+
+MOSTLY_BUSY_SHARE = 0.60
+"""Share of the usable cores' time from which they hold a job back where nothing else does.
+
+Calls of a parallel stage end together and leave cores idle until the next step: two cores that a
+pipeline of parallel stages alone limits read 0.65 to 0.85 (measured).
+"""
+
+SPARE_CORES = 1.0
+"""Idle cores, on the mean, with which a further parallel call has a whole core to itself."""
+
+NEIGHBOURS_SHARE = 0.50
+"""Share of the usable cores that other processes can take from one that wants them, at most.
+
+What a scheduler leaves to one of two equals. A job that waits for a disk beside a busy neighbour
+would else look as if it lacked cores.
+"""
+
+OTHER_CORES = 0.25
+"""Cores that other processes keep busy, from which they are mentioned."""
 
 LIMITING_SHARE = 0.40
 """Share of the step that one stage's own bound must reach to be named as the limit.
@@ -46,6 +66,19 @@ Where a job waits for input, the thread that limits it is busy for the whole ste
 
 EXPLAINS_SHARE = 0.80
 """Share of the step from which a stage that cannot be spread explains the wait by itself."""
+
+CAUSE_SHARE = 0.20
+"""Share of the wait that the cure of a stage must be able to save for it to be named as a cause.
+
+Less is not felt. Every rule that names a stage keeps to it, those with LIMITING_SHARE by that: the
+step is longer than its wait.
+"""
+
+LATENCY_SHARE = 0.50
+"""Share of the wait that nobody's work accounts for, from which something blocks.
+
+Thread seconds and CPU seconds are exact to some 20 %, so half is beyond their error.
+"""
 
 KEEPS_UP_SHARE = 0.80
 """Share of the ideal step within which the pipeline must make a batch to be sure to keep up.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from bottleneck_kit.diagnosis import thresholds
 from bottleneck_kit.diagnosis.conditions import InputPart, judge_input, most_wait_s
+from bottleneck_kit.diagnosis.python_lock import PythonLock, find_python_lock
+from bottleneck_kit.diagnosis.wording import has_unexplained_rest
 from bottleneck_kit.records.diagnosis import Verdict
 from bottleneck_kit.records.evidence import Evidence, Number
 from bottleneck_kit.records.measurement import Measurement, Missing
@@ -21,10 +23,15 @@ def judge(evidence: Evidence) -> Verdict:
     """Judges which part of a step is the largest that need not be.
 
     input_bound, host_bound and mixed name parts over the thresholds; compute_bound is what is
-    left when neither is; unknown says what is missing or too noisy.
+    left when neither is; unknown says what is missing or too noisy. A lock that Python of the
+    pipeline holds makes a step host_bound, unless more of it is waited for as input.
     """
     part = judge_input(evidence)
     kind = _kind(evidence, part)
+    lock = find_python_lock(evidence)
+    locked = lock is not None and _lock_decides(evidence, kind)
+    kind = "host_bound" if locked else kind
+    text = _TEXTS[kind](evidence, part) if lock is None or not locked else _say_locked(lock)
     severity = "none" if kind == "unknown" else part.severity
     return Verdict(
         kind=kind,
@@ -33,7 +40,7 @@ def judge(evidence: Evidence) -> Verdict:
         step_s=_value(evidence.step_s),
         ideal_step_s=_value(evidence.ideal_step_s),
         reachable_step_s=_value(evidence.reachable_step_s),
-        text=_TEXTS[kind](evidence, part) + _emulated(evidence),
+        text=text + _emulated(evidence),
     )
 
 
@@ -63,20 +70,44 @@ def _kind(evidence: Evidence, part: InputPart) -> str:
     return "host_bound" if host.value > factor * evidence.input_share.value else "mixed"
 
 
+def _lock_decides(evidence: Evidence, kind: str) -> bool:
+    """Says whether the lock is more of the step than what was found without it."""
+    if kind in {"compute_bound", "unknown"}:
+        return True
+    wait, rest = evidence.wait_s, evidence.unexplained_s
+    if kind != "input_bound" or isinstance(wait, Missing) or isinstance(rest, Missing):
+        return False
+    return rest.value > wait.value
+
+
+def _say_locked(lock: PythonLock) -> str:
+    """Says whose Python it is; the step on the held batch is what the loop takes without it."""
+    step, ideal = format_seconds(lock.step_s), format_seconds(lock.ideal_step_s)
+    return (
+        f"host-bound: Python in {lock.stage.stage.label} holds the interpreter lock that the "
+        f"training loop needs; ideal {ideal}, now {step}"
+    )
+
+
 def _say_input_bound(evidence: Evidence, part: InputPart) -> str:
     bound = "at most " if evidence.wait_source == "held batch" else ""
     return (
         f"input-bound: {bound}{_share(evidence.input_share)} of each step waits for "
-        f"{INPUT_NAMES.get(evidence.job.input_kind, 'data')}; {_ideal_and_now(evidence)}"
-        f"{_unexplained(evidence)}{_without_the_wait(evidence)}"
+        f"{INPUT_NAMES.get(evidence.job.input_kind, 'data')}; "
+        f"{_with_and_without_the_wait(evidence)}"
     )
 
 
 def _say_compute_bound(evidence: Evidence, part: InputPart) -> str:
-    eager = " as Python, because run_eagerly=True" if evidence.job.run_eagerly else ""
+    eager = ", run op by op from Python (run_eagerly=True)" if evidence.job.run_eagerly else ""
+    held = ""
+    if has_unexplained_rest(evidence):
+        held = f" ({_seconds(evidence.ideal_step_s)} with a held batch and the cores to itself)"
+    wait = evidence.wait_s
+    rest = "its" if isinstance(wait, Missing) or wait.value <= 0 else "the rest of its"
     return (
-        f"compute-bound: {_waiting(evidence)}, the rest of its {_seconds(evidence.step_s)} "
-        f"is the model's{eager}{_unexplained(evidence)}"
+        f"compute-bound: {_waiting(evidence)}; {rest} {_seconds(evidence.step_s)} is the "
+        f"model{eager}{held}"
     )
 
 
@@ -85,26 +116,24 @@ def _say_host_bound(evidence: Evidence, part: InputPart) -> str:
     share = "much" if host is None else format_share(host.value)
     return (
         f"host-bound: {share} of each step ({_seconds(evidence.host_s)} of "
-        f"{_seconds(evidence.step_s)}) passes outside the train function, in Keras' loop and "
-        f"callbacks; {_waiting(evidence)}"
+        f"{_seconds(evidence.step_s)}) passes in Keras' loop and callbacks; "
+        f"{_waiting(evidence)}"
     )
 
 
 def _say_mixed(evidence: Evidence, part: InputPart) -> str:
     if part.shared_cores:
-        pipe_s = evidence.cpu_pipe_s
         return (
-            "mixed: the pipeline and the model share cores that are full; "
-            f"{_share(evidence.input_share)} of each step is lost to waiting for data or to that "
-            f"contention, and without the gaps between two fetches it cannot be told to which; "
-            f"the pipeline takes {_seconds(pipe_s)} of CPU a step; {_ideal_and_now(evidence)}"
+            "mixed: pipeline and model share full cores: waiting or contention (which of them "
+            f"cannot be told) takes {_share(evidence.input_share)} of each step; "
+            f"{_two_times(evidence)}"
         )
     host = host_share(evidence)
     share = "much" if host is None else format_share(host.value)
     return (
         f"mixed: {_share(evidence.input_share)} of each step waits for "
         f"{INPUT_NAMES.get(evidence.job.input_kind, 'data')} and {share} passes in Keras' loop "
-        f"and callbacks; {_ideal_and_now(evidence)}"
+        f"and callbacks; {_two_times(evidence)}"
     )
 
 
@@ -129,7 +158,8 @@ def _waiting(evidence: Evidence) -> str:
     """Says how little of a step waits, for a verdict that does not name input."""
     wait, share = evidence.wait_s, evidence.input_share
     if isinstance(wait, Missing) or isinstance(share, Missing):
-        return f"preparing a batch takes {format_seconds(most_wait_s(evidence) or 0.0)} in all"
+        most_s = most_wait_s(evidence) or 0.0
+        return f"a step waits {format_seconds(most_s)} for data at the very most"
     if wait.value <= 0:
         return "a step does not wait for data"
     if wait.value < thresholds.SMALLEST_WAIT_S:
@@ -140,8 +170,8 @@ def _waiting(evidence: Evidence) -> str:
     return f"{said} (between {format_share(share.low)} and {format_share(share.high)})"
 
 
-def _ideal_and_now(evidence: Evidence) -> str:
-    """Says ideal and real step, and what an epoch takes and would take."""
+def _two_times(evidence: Evidence) -> str:
+    """Says ideal and real step."""
     step, ideal = evidence.step_s, evidence.ideal_step_s
     if isinstance(step, Missing):
         return "the time of a step is not known"
@@ -149,33 +179,31 @@ def _ideal_and_now(evidence: Evidence) -> str:
         return f"now {format_seconds(step.value)}"
     # Noise can put the held batch a little above the real step; nobody is told to get slower.
     free_s = min(ideal.value, step.value)
+    return f"ideal {format_seconds(free_s)}, now {format_seconds(step.value)}"
+
+
+def _with_and_without_the_wait(evidence: Evidence) -> str:
+    """Says what a step takes and would take, and an epoch.
+
+    Where the ideal may be out of reach, because the held batch is faster for other reasons, too,
+    the step less its wait alone is said instead of the epoch.
+    """
+    step, ideal, wait = evidence.step_s, evidence.ideal_step_s, evidence.wait_s
+    if isinstance(step, Missing) or isinstance(ideal, Missing) or isinstance(wait, Missing):
+        return _two_times(evidence)
+    if has_unexplained_rest(evidence):
+        return (
+            f"now {format_seconds(step.value)}, without the wait "
+            f"{format_seconds(step.value - wait.value)}, with a held batch "
+            f"{format_seconds(ideal.value)}"
+        )
     steps = evidence.job.steps_per_epoch or 100
     what = f"an epoch of {steps} steps" if evidence.job.steps_per_epoch else f"{steps} steps"
+    free_s = min(ideal.value, step.value)
     return (
-        f"ideal {format_seconds(free_s)}, now {format_seconds(step.value)}; {what} would take "
-        f"{format_seconds(steps * free_s)}, not {format_seconds(steps * step.value)}"
+        f"{_two_times(evidence)}; {what} would take {format_seconds(steps * free_s)}, not "
+        f"{format_seconds(steps * step.value)}"
     )
-
-
-def _unexplained(evidence: Evidence) -> str:
-    """Says what the held batch is faster by for other reasons, where that is much."""
-    rest, step = evidence.unexplained_s, evidence.step_s
-    if isinstance(rest, Missing) or isinstance(step, Missing):
-        return ""
-    if rest.low < thresholds.UNEXPLAINED_SHARE * step.value:
-        return ""
-    return (
-        f"; the held batch is faster by another {format_seconds(rest.value)} that is not waiting "
-        "(cores to itself, one shape of batch)"
-    )
-
-
-def _without_the_wait(evidence: Evidence) -> str:
-    """Says the second number where the ideal may be out of reach: the step less the wait alone."""
-    step, wait = evidence.step_s, evidence.wait_s
-    if isinstance(step, Missing) or isinstance(wait, Missing) or not _unexplained(evidence):
-        return ""
-    return f": without the wait alone a step would take {format_seconds(step.value - wait.value)}"
 
 
 def _emulated(evidence: Evidence) -> str:

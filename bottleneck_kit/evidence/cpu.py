@@ -10,18 +10,18 @@ import numpy as np
 from bottleneck_kit.evidence.spread import Estimate, combine, estimate, mean
 from bottleneck_kit.evidence.steady import Steady, select_steady
 from bottleneck_kit.records.evidence import Evidence, Number
-from bottleneck_kit.records.measurement import Missing
+from bottleneck_kit.records.measurement import Measurement, Missing
 from bottleneck_kit.records.run_record import RunRecord
 
 
 def add_cpu(record: RunRecord, evidence: Evidence) -> Evidence:
-    """Adds CPU seconds of the process a step, in training and on the held batch.
+    """Adds CPU seconds a step of the process, in training and on the held batch, and of neighbours.
 
     Means, not medians: the pipeline works ahead, so that its CPU time falls on other steps than
     those it feeds, and only the sum over many steps is right.
     """
     cores = record.environment.usable_cores
-    evidence = replace(evidence, usable_cores=cores)
+    evidence = replace(evidence, usable_cores=cores, other_cores=_other_cores(record))
     steady = select_steady(record)
     if isinstance(steady, Missing):
         return replace(evidence, cpu_step_s=steady, cpu_share=steady, cpu_pipe_s=steady)
@@ -45,6 +45,24 @@ def add_cpu(record: RunRecord, evidence: Evidence) -> Evidence:
         cpu_pipe_s=pipe,
         cpu_share=share,
     )
+
+
+def _other_cores(record: RunRecord) -> Number:
+    """Gives the cores that others keep busy, less those that this process may not use anyway."""
+    utilization = record.utilization
+    if isinstance(utilization, Missing):
+        return utilization
+    if isinstance(utilization.host, Missing):
+        return utilization.host
+    environment, others = record.environment, utilization.host.other_cores
+    if not all(math.isfinite(number) for number in (others.mean, others.p5, others.p95)):
+        return Missing("the machine's cores were not sampled soundly")
+    elsewhere = max(0.0, environment.cores - environment.usable_cores)
+    mean, low, high = (
+        min(environment.usable_cores, max(0.0, number - elsewhere))
+        for number in (others.mean, others.p5, others.p95)
+    )
+    return Measurement(mean, min(low, mean), max(high, mean), utilization.samples)
 
 
 def _training(steady: Steady) -> tuple[Estimate, Estimate] | Missing:

@@ -122,6 +122,8 @@ class Evidence:
             unless every stage's cost is known.
         prepare_s: Seconds to prepare a batch with nothing overlapped but a stage's own parallel
             calls: the sum of the stages' bounds that are known.
+        other_cores: Of the cores this process may use, those that other processes kept busy, mean
+            over the fit, between its 5th and its 95th percentile.
     """
 
     environment: Environment
@@ -170,3 +172,4 @@ class Evidence:
     refill_s: Number = field(default_factory=_missing)
     supply_s: Number = field(default_factory=_missing)
     prepare_s: Number = field(default_factory=_missing)
+    other_cores: Number = field(default_factory=_missing)

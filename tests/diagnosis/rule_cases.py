@@ -79,6 +79,18 @@ def batch(cost_ms: float = 1.0) -> Stage:
     return constructed.stage(2, "batch", cost_ms=cost_ms, elements_per_step=1.0)
 
 
+def locked(python_ms: float, *, lost_ms: float = 60.0, **more: Any) -> dict[str, Any]:
+    """Fields of a job that hardly waits, but is ``lost_ms`` of 100 slower than on a held batch."""
+    fields = {"share": 0.01, "held_call_s": 0.0995 - lost_ms / 1e3, **more}
+    return pipeline(source(), python_work(python_ms), batch(), **fields)
+
+
+def blocked(work_ms: float, **more: Any) -> dict[str, Any]:
+    """Fields of a job that waits 50 ms, with ``work_ms`` of CPU time in its pipeline."""
+    fields = {"cpu_pipe_s": work_ms / 1e3, "prefetch_at_end": False, "overlap_share": 0.0, **more}
+    return pipeline(source(), batch(), **fields)
+
+
 HELD = {"wait_source": "held batch", "cpu_share": 0.4}
 FULL = {"cpu_share": 0.95, "cpu_step_s": 0.19}
 
@@ -113,6 +125,14 @@ INPUT_BOUND = (
     Case("INP101", "7 are not", waits(0.5, steady_steps=7), reason="expected at least 8"),
     Case("INP101", "a fetch of 0.19 ms is no wait", waits(0.19, step_s=0.001)),
     Case("INP101", "one of 0.21 ms is", waits(0.21, step_s=0.001), (("high", None),)),
+    Case(
+        "INP101",
+        "a wait that may be none or much",
+        waits(
+            0.3, step_s=0.001, spread=0.15, **{"wait_s": Measurement(0.0003, 0.00019, 0.0004, 90)}
+        ),
+        reason="vary too much",
+    ),
     Case("INP101", "no wait known", {"wait_s": GONE}, reason="taken out by the test"),
     Case(
         "INP101",
@@ -184,8 +204,64 @@ INPUT_BOUND = (
 )
 
 CPU_SATURATED = (
-    Case("INP110", "just above", waits(0.5, cpu_share=0.86), (("high", None),)),
-    Case("INP110", "just below", waits(0.5, cpu_share=0.84)),
+    Case("INP110", "just full", waits(0.5, cpu_share=0.86), (("high", None),)),
+    Case("INP110", "not quite full", waits(0.5, cpu_share=0.84), (("moderate", None),)),
+    Case("INP110", "just mostly busy", waits(0.5, cpu_share=0.61), (("moderate", None),)),
+    Case("INP110", "just not mostly busy", waits(0.5, cpu_share=0.59)),
+    Case(
+        "INP110",
+        "just under one of six cores idle",
+        waits(0.5, cpu_share=0.84, usable_cores=6.0),
+        (("moderate", None),),
+    ),
+    Case(
+        "INP110",
+        "just over one of seven cores idle",
+        waits(0.5, cpu_share=0.84, usable_cores=6.6),
+    ),
+    Case(
+        "INP110",
+        "mostly busy, a serial stage takes little",
+        pipeline(source(), work(39.9), batch(), cpu_share=0.7),
+        (("moderate", None),),
+    ),
+    Case(
+        "INP110",
+        "mostly busy, a serial stage takes much",
+        pipeline(source(), work(40.1), batch(), cpu_share=0.7),
+    ),
+    Case("INP110", "mostly busy, latency", blocked(30, share=0.9, cpu_share=0.7)),
+    Case(
+        "INP110",
+        "mostly busy, no latency to speak of",
+        blocked(30, share=0.5, cpu_share=0.7),
+        (("moderate", None),),
+    ),
+    Case(
+        "INP110",
+        "a neighbour leaves no core",
+        waits(0.5, cpu_share=0.5, other_cores=0.9),
+        (("high", None),),
+    ),
+    Case(
+        "INP110",
+        "a neighbour leaves little",
+        waits(0.5, cpu_share=0.5, other_cores=0.8),
+        (("moderate", None),),
+    ),
+    Case("INP110", "neighbours not sampled", waits(0.5, cpu_share=0.5, other_cores=GONE)),
+    Case(
+        "INP110",
+        "neighbours take all, this process its half",
+        waits(0.5, cpu_share=0.43, other_cores=1.9),
+        (("high", None),),
+    ),
+    Case(
+        "INP110",
+        "neighbours take all, this process less than its half",
+        waits(0.5, cpu_share=0.42, other_cores=1.9),
+        (("moderate", None),),
+    ),
     Case("INP110", "full cores but no wait", waits(0.01, cpu_share=0.95)),
     Case(
         "INP110",
@@ -200,8 +276,25 @@ CPU_SATURATED = (
     ),
     Case(
         "INP110",
-        "a serial stage explains it",
-        pipeline(source(), work(81.0), batch(), cpu_share=0.95),
+        "a serial stage takes more than the cores' part",
+        pipeline(source(), work(88.0), batch(), cpu_share=0.87),
+    ),
+    Case(
+        "INP110",
+        "a serial stage takes less than the cores' part",
+        pipeline(source(), work(86.0), batch(), cpu_share=0.87),
+        (("high", None),),
+    ),
+    Case(
+        "INP110",
+        "beside a neighbour, a serial stage explains it",
+        pipeline(source(), work(81.0), batch(), other_cores=1.0),
+    ),
+    Case(
+        "INP110",
+        "beside a neighbour, a serial stage does not",
+        pipeline(source(), work(79.0), batch(), other_cores=1.0),
+        (("high", None),),
     ),
     Case(
         "INP110",
@@ -242,6 +335,28 @@ SERIAL_STAGE = (
         (("high", 1),),
     ),
     Case("INP111", "cores full", pipeline(source(), work(50), batch(), cpu_share=0.86)),
+    Case(
+        "INP111",
+        "cores full, but the stage takes more",
+        pipeline(source(), work(88), batch(), cpu_share=0.87),
+        (("high", 1),),
+    ),
+    Case(
+        "INP111",
+        "cores full and take more",
+        pipeline(source(), work(86), batch(), cpu_share=0.87),
+    ),
+    Case(
+        "INP111",
+        "beside a neighbour, explains the step",
+        pipeline(source(), work(81), batch(), other_cores=1.0),
+        (("high", 1),),
+    ),
+    Case(
+        "INP111",
+        "beside a neighbour, does not",
+        pipeline(source(), work(79), batch(), other_cores=1.0),
+    ),
     Case("INP111", "no wait", pipeline(source(), work(50), batch(), share=0.02)),
     Case("INP111", "Python is another rule's", pipeline(source(), python_work(50), batch())),
     Case(
@@ -282,6 +397,40 @@ PYTHON_STAGE = (
         (("high", 1),),
     ),
     Case("INP112", "no wait", pipeline(source(), python_work(50), batch(), share=0.02)),
+    Case("INP112", "no wait, just enough Python", locked(40.1), (("high", 1),)),
+    Case("INP112", "no wait, just too little Python", locked(39.9)),
+    Case("INP112", "no wait, twice what is lost", locked(49, lost_ms=25), (("high", 1),)),
+    Case("INP112", "no wait, more than twice what is lost", locked(51, lost_ms=25)),
+    Case("INP112", "no wait, half of what is lost", locked(46, lost_ms=90), (("high", 1),)),
+    Case("INP112", "no wait, less than half of what is lost", locked(44, lost_ms=90)),
+    Case(
+        "INP112",
+        "no wait, eight calls for one lock",
+        pipeline(
+            source(),
+            python_work(400, parallelism=8),
+            batch(),
+            share=0.01,
+            held_call_s=0.0495,
+        ),
+        (("high", 1),),
+    ),
+    Case("INP112", "no wait, 20 steps", locked(50, steady_steps=20), (("high", 1),)),
+    Case("INP112", "no wait, 19 steps", locked(50, steady_steps=19), (("moderate", 1),)),
+    Case("INP112", "no wait, 8 steps", locked(50, steady_steps=8), (("moderate", 1),)),
+    Case("INP112", "no wait, 7 steps", locked(50, steady_steps=7), reason="at least 8"),
+    Case("INP112", "no wait, compiled again", locked(50, recompiles=1)),
+    Case("INP112", "no wait, traces not counted", locked(50, recompiles=GONE)),
+    Case("INP112", "no wait, shapes", locked(50, job=constructed.job(dynamic_shapes=True))),
+    Case("INP112", "no wait, cores full", locked(50, cpu_share=0.86)),
+    Case("INP112", "no wait, cores just not full", locked(50, cpu_share=0.84), (("high", 1),)),
+    Case("INP112", "no wait, no held batch", locked(50, held_call_s=GONE, ideal_step_s=0.04)),
+    Case(
+        "INP112",
+        "waits or is locked out, by turns",
+        locked(50, input_share=Measurement(0.12, 0.02, 0.25, 90)),
+        (("high", 1),),
+    ),
     Case("INP112", "TensorFlow ops", pipeline(source(), work(50), batch())),
     Case(
         "INP112",
@@ -341,6 +490,50 @@ SLOW_SOURCE = (
         pipeline(source(1), work(60, parallelism=8, traits={"reads_files": True}), batch(1)),
         (("high", 1),),
     ),
+    Case("INP113", "half of the wait is nobody's work", blocked(24.9), (("high", 0),)),
+    Case("INP113", "more than half is the processor's", blocked(25.1)),
+    Case(
+        "INP113",
+        "half of the wait is nobody's, by its low end",
+        blocked(19.9, wait_s=Measurement(0.05, 0.04, 0.06, 90)),
+        (("high", 0),),
+    ),
+    Case(
+        "INP113",
+        "by its value only",
+        blocked(20.1, wait_s=Measurement(0.05, 0.04, 0.06, 90)),
+    ),
+    Case(
+        "INP113",
+        "half of the wait is not the stages'",
+        pipeline(source(), work(22.9, parallelism=2), batch(), cpu_pipe_s=0.001),
+        (("high", 0),),
+    ),
+    Case(
+        "INP113",
+        "more than half is the stages'",
+        pipeline(source(), work(23.1, parallelism=2), batch(), cpu_pipe_s=0.001),
+    ),
+    Case(
+        "INP113",
+        "latency without a held batch",
+        blocked(0, cpu_pipe_s=GONE, cpu_step_s=0.0249),
+        (("high", 0),),
+    ),
+    Case(
+        "INP113",
+        "no latency without a held batch",
+        blocked(0, cpu_pipe_s=GONE, cpu_step_s=0.0251),
+    ),
+    Case("INP113", "latency of a source unknown", blocked(1, source_s=GONE), (("high", 0),)),
+    Case("INP113", "latency, but the cores are full", blocked(1, cpu_share=0.86)),
+    Case(
+        "INP113",
+        "beside a neighbour, explains the step",
+        pipeline(source(81), batch(1), other_cores=1.0),
+        (("high", 0),),
+    ),
+    Case("INP113", "beside a neighbour, does not", pipeline(source(79), batch(1), other_cores=1.0)),
     Case(
         "INP113", "nothing known of the source", {"source_s": GONE}, reason="taken out by the test"
     ),
@@ -393,6 +586,7 @@ NO_OVERLAP = (
         "a parallel map works ahead by itself",
         pipeline(source(5), work(50, parallelism=2), share=0.4, **TURNS),
     ),
+    Case("INP114", "latency that no work accounts for", blocked(10, share=0.49)),
     Case("INP114", "no prefetch and no wait", pipeline(source(30), share=0.02, **TURNS)),
     Case("INP114", "no cost is known", {"overlap_share": GONE}, reason="taken out by the test"),
 )
@@ -414,20 +608,36 @@ WORK_PER_ELEMENT = (
     Case(
         "INP115",
         "eight elements",
-        pipeline(source(), small(149, elements=8), batch(2)),
+        pipeline(source(), small(149, elements=8), batch(2), step_s=0.01),
         (("high", 1),),
     ),
-    Case("INP115", "seven elements", pipeline(source(), small(149, elements=7), batch(2))),
+    Case(
+        "INP115",
+        "seven elements",
+        pipeline(source(), small(149, elements=7), batch(2), step_s=0.01),
+    ),
+    Case(
+        "INP115",
+        "just enough of the wait",
+        pipeline(source(), small(40), batch()),
+        (("high", 1),),
+    ),
+    Case("INP115", "just too little of the wait", pipeline(source(), small(38), batch())),
+    Case(
+        "INP115",
+        "too little of the wait through two calls",
+        pipeline(source(), small(76, parallelism=2), batch()),
+    ),
     Case(
         "INP115",
         "just over the share of the work",
-        pipeline(source(10), small(10.1, elements=256), batch(0.3)),
+        pipeline(source(10), small(10.1, elements=256), batch(0.3), step_s=0.02),
         (("high", 1),),
     ),
     Case(
         "INP115",
         "just under the share of the work",
-        pipeline(source(10), small(9.9, elements=256), batch(0.3)),
+        pipeline(source(10), small(9.9, elements=256), batch(0.3), step_s=0.02),
     ),
     Case(
         "INP115",

@@ -230,3 +230,69 @@ def test_reachable_step_needs_an_ideal_one() -> None:
     evidence = gather(constructed.record(wait_ms=None, held_ms=None))
 
     assert isinstance(evidence.reachable_step_s, Missing)
+
+
+def test_cores_of_other_processes_are_taken_from_the_samples() -> None:
+    sampled = constructed.utilization(other_cores=0.9, spread=0.3)
+    evidence = gather(constructed.record(utilization=sampled))
+
+    assert evidence.other_cores == Measurement(
+        0.9, pytest.approx(0.6), pytest.approx(1.2), sampled.samples
+    )
+
+
+@pytest.mark.parametrize(
+    ("machine_cores", "others", "taken"),
+    [(8, 5.0, 0.0), (8, 7.0, 1.0), (8, 9.5, 2.0), (2, 0.5, 0.5)],
+)
+def test_cores_that_this_process_may_not_use_are_not_taken_from_it(
+    machine_cores: int, others: float, taken: float
+) -> None:
+    record = constructed.record(
+        environment=dataclasses.replace(constructed.environment(), cores=machine_cores),
+        utilization=constructed.utilization(other_cores=others),
+    )
+
+    assert value(gather(record).other_cores) == pytest.approx(taken)
+
+
+@pytest.mark.parametrize(
+    "utilization",
+    [
+        Missing("switched off"),
+        dataclasses.replace(constructed.utilization(), host=Missing("too short for two samples")),
+        constructed.utilization(other_cores=float("nan")),
+    ],
+    ids=["no sampling", "no host", "damaged"],
+)
+def test_cores_of_other_processes_are_missing_where_they_were_not_sampled(utilization) -> None:
+    assert isinstance(gather(constructed.record(utilization=utilization)).other_cores, Missing)
+
+
+def with_waits(waits_ms: list[float]) -> Measurement:
+    """The wait found in even steps of 20 ms, of which each waits as long as this list says."""
+    record = constructed.record(step_ms=20, wait_ms=0.0, held_ms=11, steps=len(waits_ms) + 2)
+    assert not isinstance(record.steps, Missing)
+    kept = tuple(
+        dataclasses.replace(one, gap_s=0.020 - wait_ms / 1e3)
+        for one, wait_ms in zip(record.steps.kept, [0.0, *waits_ms, 0.0], strict=True)
+    )
+    steps = dataclasses.replace(record.steps, kept=kept)
+    found = gather(dataclasses.replace(record, steps=steps)).wait_s
+    assert isinstance(found, Measurement)
+    return found
+
+
+def test_waits_in_bursts_are_averaged_though_the_steps_are_even() -> None:
+    few, many = with_waits([0.0, 0.0, 8.0, 0.0, 8.0] * 20), with_waits([8.0, 0.0, 8.0] * 33)
+
+    assert few.value == pytest.approx(0.0032, rel=0.05)
+    assert many.value == pytest.approx(0.0053, rel=0.05)
+    assert few.low > 0.001
+
+
+@pytest.mark.parametrize(("burst_ms", "hidden"), [(4.9, True), (5.1, False)])
+def test_bursts_below_the_band_of_a_verdict_leave_the_median(burst_ms: float, hidden: bool) -> None:
+    wait = with_waits([0.0, 0.0, 0.0, 0.0, burst_ms] * 20)
+
+    assert (wait.value == 0.0) is hidden

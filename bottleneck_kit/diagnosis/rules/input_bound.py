@@ -4,12 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from bottleneck_kit.diagnosis.conditions import judge_input, known, limits_as_python
+from bottleneck_kit.diagnosis.conditions import judge_input, known
 from bottleneck_kit.diagnosis.rule import Match, Rule
+from bottleneck_kit.diagnosis.rules.cpu_saturated import CpuSaturated
+from bottleneck_kit.diagnosis.rules.no_overlap import NoOverlap
+from bottleneck_kit.diagnosis.rules.python_stage import PythonStage
+from bottleneck_kit.diagnosis.rules.serial_stage import SerialStage
+from bottleneck_kit.diagnosis.rules.slow_source import SlowSource
+from bottleneck_kit.diagnosis.rules.work_per_element import WorkPerElement
+from bottleneck_kit.diagnosis.stage_work import cost_s, limits_as_python, stage_name
+from bottleneck_kit.diagnosis.wording import beside_the_wait
 from bottleneck_kit.records.evidence import Evidence
 from bottleneck_kit.units import format_seconds, format_share
 
-PYTHON_REMEDIES = ("vectorize", "processes", "bake", "service")
+CAUSES: tuple[Rule, ...] = (
+    CpuSaturated(),
+    SerialStage(),
+    PythonStage(),
+    SlowSource(),
+    NoOverlap(),
+    WorkPerElement(),
+)
+"""The rules that name what a step waits for; where none of them holds, this one says so."""
+
+PYTHON_REMEDIES = ("processes", "vectorize", "bake", "service")
 """Where Python limits the pipeline: settings and more cores cannot help, see INP112."""
 
 
@@ -67,7 +85,7 @@ class InputBound(Rule):
         yield Match(part.severity, numbers=numbers, remedies=_remedies(evidence))
 
     def say(self, match: Match, evidence: Evidence) -> str:
-        """Says share and seconds, and for arrays that Keras' adapter makes the batches."""
+        """Says share and seconds, what is not the wait, and the dearest stage without a cause."""
         bound = "at most " if evidence.wait_source == "held batch" else ""
         adapter = ""
         if evidence.job.input_kind == "arrays":
@@ -78,7 +96,22 @@ class InputBound(Rule):
             f"{format_share(match.number('input_share'))} (95 % interval "
             f"{format_share(match.number('input_share_low'))} to "
             f"{format_share(match.number('input_share_high'))}).{adapter}"
+            f"{beside_the_wait(evidence)}{_without_a_cause(evidence)}"
         )
+
+
+def _without_a_cause(evidence: Evidence) -> str:
+    """Says that no cause stands out, and the stage to look at first; "" where a rule names one."""
+    for rule in CAUSES:
+        if not rule.missing(evidence) and any(True for _ in rule.matches(evidence)):
+            return ""
+    dearest = max(evidence.stages, key=cost_s, default=None)
+    if dearest is None or not cost_s(dearest) > 0:
+        return " The cause cannot be named: what the pipeline's stages cost is not known."
+    return (
+        f" No single cause stands out; the dearest stage is {stage_name(dearest.stage)}, with "
+        f"{format_seconds(cost_s(dearest))} of thread time a step."
+    )
 
 
 def _remedies(evidence: Evidence) -> tuple[str, ...] | None:

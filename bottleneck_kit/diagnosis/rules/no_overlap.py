@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from bottleneck_kit.diagnosis import thresholds
 from bottleneck_kit.diagnosis.conditions import judge_input, known, stages_unjudged
 from bottleneck_kit.diagnosis.rule import Match, Rule
+from bottleneck_kit.diagnosis.stage_work import latency_s
 from bottleneck_kit.records.evidence import Evidence
 from bottleneck_kit.records.measurement import Missing
 from bottleneck_kit.units import format_seconds
@@ -19,7 +20,7 @@ class NoOverlap(Rule):
         Whether the step waits for input although preparing a batch takes less time than the rest
         of the step, and at least half of the preparation is not hidden behind it. A pipeline that
         ends in a prefetch, be it an injected one, or in a parallel stage, which works ahead by
-        itself, is not named.
+        itself, is not named; nor is a wait that no work accounts for, which is INP113's.
 
     Why it costs time:
         Preparation and step take turns: each waits for the other.
@@ -55,6 +56,8 @@ class NoOverlap(Rule):
         part = judge_input(evidence)
         if not part.is_certain or evidence.prefetch_at_end or _runs_ahead(evidence):
             return
+        if latency_s(evidence) is not None:
+            return
         # Where they take turns the wait is the preparation: what it is longer by is a stage
         # whose cost is not known.
         prepare_s = max(known(evidence.prepare_s).value, wait.value)
@@ -76,7 +79,7 @@ class NoOverlap(Rule):
         return (
             f"Preparing a batch takes {format_seconds(match.number('prepare_s'))}, less "
             f"than the {format_seconds(match.number('busy_s'))} the step is busy, and yet "
-            f"it waits {format_seconds(match.number('wait_s'))}: they take turns."
+            f"the step waits {format_seconds(match.number('wait_s'))}: they take turns."
         )
 
 

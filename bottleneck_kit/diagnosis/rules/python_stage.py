@@ -8,12 +8,16 @@ from bottleneck_kit.diagnosis.conditions import (
     input_unjudged,
     judge_input,
     known,
+    stages_unjudged,
+)
+from bottleneck_kit.diagnosis.python_lock import find_python_lock
+from bottleneck_kit.diagnosis.rule import Match, Rule
+from bottleneck_kit.diagnosis.stage_work import (
     limits_as_python,
     stage_name,
-    stages_unjudged,
+    thread_time,
     unspreadable_s,
 )
-from bottleneck_kit.diagnosis.rule import Match, Rule
 from bottleneck_kit.records.evidence import Evidence
 from bottleneck_kit.records.measurement import Missing
 from bottleneck_kit.units import format_seconds
@@ -27,22 +31,25 @@ class PythonStage(Rule):
 
     What it checks:
         Whether a stage that runs Python (py_function, numpy_function, from_generator) takes at
-        least 40 % of the step, its time divided by its parallel calls, and the step waits for
-        input; or whether the whole input is Python (a generator, a PyDataset) and the step waits.
+        least 40 % of the step, its time divided by its parallel calls, and the step either waits
+        for input or is longer than on a held batch by that order (the training loop then waits for
+        the lock); or whether the whole input is Python (a generator, a PyDataset) and the step
+        waits.
 
     Why it costs time:
         Only one thread runs Python at a time. Parallel calls wait for each other, and for
         Keras' loop; AUTOTUNE cannot help.
 
     Evidence used:
-        Cost and parallelism of the stages that run Python, step_s, input_share, input_kind.
+        Cost and parallelism of the stages that run Python, step_s, ideal_step_s, input_share,
+        input_kind.
 
     Example:
         A numpy_function with a Python loop: 20 ms a step with one call and with eight.
 
     What to do:
-        Write it in TensorFlow ops (a batch at a time where that is possible), run it in
-        processes, or write its result to records once.
+        Run it in processes, write it in TensorFlow ops (a batch at a time where that is
+        possible), or write its result to records once.
 
     Known problems:
         Python that releases the lock (reading, sleeping, most of NumPy) would gain from parallel
@@ -52,10 +59,12 @@ class PythonStage(Rule):
     code = "INP112"
     name = "python-stage"
     needs = ("input_share", "step_s")
-    remedies = ("vectorize", "processes", "bake", "service")
+    remedies = ("processes", "vectorize", "bake", "service")
 
     def why_not(self, evidence: Evidence) -> str:
         """Gives the reason where the wait is not known, or no stage's cost is that has to be."""
+        if find_python_lock(evidence) is not None:
+            return ""
         if evidence.job.input_kind in PYTHON_INPUTS:
             return input_unjudged(evidence)
         return stages_unjudged(evidence)
@@ -63,8 +72,10 @@ class PythonStage(Rule):
     def matches(self, evidence: Evidence) -> Iterable[Match]:
         """Gives a match for each Python stage that limits the step, or one for a Python input."""
         part, step = judge_input(evidence), known(evidence.step_s)
-        if not part.costs_time:
+        lock = find_python_lock(evidence)
+        if not part.costs_time and lock is None:
             return
+        severity = part.severity if part.costs_time or lock is None else lock.severity
         found = False
         for one in evidence.stages:
             if not limits_as_python(one, step.value):
@@ -75,24 +86,25 @@ class PythonStage(Rule):
                 "python_s": unspreadable_s(one),
                 "step_s": step.value,
                 "parallelism": one.parallelism,
+                "held_batch_step_s": None if lock is None else lock.ideal_step_s,
             }
-            yield Match(part.severity, stage=one.stage.index, numbers=numbers)
+            yield Match(severity, stage=one.stage.index, numbers=numbers)
         if not found and evidence.job.input_kind in PYTHON_INPUTS and _costs_unknown(evidence):
             whole = PYTHON_INPUTS[evidence.job.input_kind]
             numbers = {"stage": whole, "python_s": None, "step_s": step.value}
-            yield Match(part.severity, numbers=numbers)
+            yield Match(severity, numbers=numbers)
 
     def say(self, match: Match, evidence: Evidence) -> str:
-        """Names the stage and says that parallel calls do not help."""
-        taken = ""
+        """Names the stage, what it takes from the loop, and that parallel calls do not help."""
+        taken = loop = ""
         if match.numbers["python_s"] is not None:
-            taken = (
-                f" for {format_seconds(match.number('python_s'))} of each step of "
-                f"{format_seconds(match.number('step_s'))}"
-            )
+            taken = f" for {thread_time(match.number('python_s'), match.number('step_s'))}"
+        if match.numbers.get("held_batch_step_s") is not None:
+            held = format_seconds(match.number("held_batch_step_s"))
+            loop = f" The training loop needs the same lock: on a held batch a step takes {held}."
         return (
             f"{match.numbers['stage']} runs Python{taken}. One thread at a time can do that: "
-            "more parallel calls, prefetching and AUTOTUNE do not make it faster."
+            f"more parallel calls, prefetching and AUTOTUNE do not make it faster.{loop}"
         )
 
 

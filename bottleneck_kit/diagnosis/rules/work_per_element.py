@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from bottleneck_kit.diagnosis import thresholds
-from bottleneck_kit.diagnosis.conditions import judge_input, stage_name, stages_unjudged
+from bottleneck_kit.diagnosis.conditions import judge_input, stages_unjudged
 from bottleneck_kit.diagnosis.rule import Match, Rule
+from bottleneck_kit.diagnosis.stage_work import is_part_of_the_wait, stage_name
 from bottleneck_kit.records.evidence import Evidence, StageEvidence
 from bottleneck_kit.records.measurement import Missing
 from bottleneck_kit.units import format_seconds, format_share
@@ -17,14 +18,16 @@ class WorkPerElement(Rule):
 
     What it checks:
         Whether a map in front of the batch costs under 150 µs an element, is called at least
-        eight times a step, its elements are small, and it takes at least 20 % of all stages'
-        thread seconds, while the pipeline costs the step time.
+        eight times a step, its elements are small, it takes at least 20 % of all stages' thread
+        seconds, and its time through its calls is at least 20 % of the wait, while the pipeline
+        costs the step time.
 
     Why it costs time:
         The cost of calling each op is paid for each element, and is more than the work.
 
     Evidence used:
-        Cost of each stage, for a step and for an element; elements a step; bytes an element.
+        Cost of each stage, for a step and for an element; elements a step; bytes an element;
+        wait_s.
 
     Example:
         Parsing Examples one by one takes 28 ms a batch of 256, parsing the batch 2.8 ms.
@@ -55,6 +58,8 @@ class WorkPerElement(Rule):
             cost = one.stage.cost
             if isinstance(cost, Missing) or isinstance(one.share, Missing):
                 continue
+            if isinstance(one.bound_s, Missing) or not is_part_of_the_wait(one.bound_s, evidence):
+                continue
             if not _is_candidate(one) or one.share < thresholds.ELEMENT_WORK_SHARE:
                 continue
             if (
@@ -80,8 +85,8 @@ class WorkPerElement(Rule):
             f"{match.numbers['stage']} is called {match.number('elements_per_step'):.0f} "
             f"times a step for {format_seconds(match.number('per_element_s'))} each, "
             f"{format_seconds(match.number('cost_s'))} together and "
-            f"{format_share(match.number('share'))} of the pipeline's work: much of that "
-            "is the calling."
+            f"{format_share(match.number('share'))} of the pipeline's work. Much of that is the "
+            "calling: a batch at a time it is paid once."
         )
 
 

@@ -11,7 +11,7 @@ from bottleneck_kit.prescription.change import Change
 from bottleneck_kit.prescription.data_size import size_clause
 from bottleneck_kit.prescription.formulas import bake_break_even_epochs
 from bottleneck_kit.prescription.remedy import Remedy
-from bottleneck_kit.prescription.stage_load import stage_seconds
+from bottleneck_kit.prescription.stage_load import latency_left, stage_seconds
 from bottleneck_kit.prescription.stage_order import (
     behind_cache,
     bytes_of,
@@ -57,7 +57,8 @@ class Bake(Remedy):
         source = front[0].stage.index
         if source in known and source not in kept:
             kept[source] = max(1.0, growth or 1.0)
-        prediction = predict(evidence, Change(kept=kept))
+        gone = latency_left(evidence, [one.stage.index for one in front])
+        prediction = predict(evidence, Change(kept=kept, latency_left=gone))
         if not self.worth_giving(evidence, prediction, findings):
             return
         text = (

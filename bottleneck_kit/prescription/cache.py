@@ -9,9 +9,11 @@ from bottleneck_kit.prescription import snippet
 from bottleneck_kit.prescription.change import Change
 from bottleneck_kit.prescription.data_size import bytes_in_a_pass, size_clause
 from bottleneck_kit.prescription.remedy import Remedy
-from bottleneck_kit.prescription.stage_load import stage_seconds
+from bottleneck_kit.prescription.stage_load import latency_left, stage_seconds
 from bottleneck_kit.prescription.stage_order import (
+    MOVES_DATA_ONLY,
     deterministic_front,
+    in_memory,
     main_line,
     orders_at_random,
 )
@@ -50,7 +52,9 @@ class Cache(Remedy):
         kept = {index: 0.0 for index in indices if index in known}
         if not kept:
             return
-        prediction = predict(evidence, Change(kept=kept))
+        prediction = predict(
+            evidence, Change(kept=kept, latency_left=latency_left(evidence, indices))
+        )
         if not self.worth_giving(evidence, prediction, findings):
             return
         repeats = any(one.stage.kind == "repeat" for one in front)
@@ -79,7 +83,10 @@ class Cache(Remedy):
         line = main_line(evidence)
         if any(one.stage.kind == "cache" for one in line):
             return "the pipeline has a cache; what follows it is random or small"
-        if not _front(line):
+        front = _front(line)
+        if front and all(in_memory(one) or one.stage.kind in MOVES_DATA_ONLY for one in front):
+            return "the part that may be cached is in memory already; behind it draws would freeze"
+        if not front:
             return "a random, Python or unknown stage comes first; behind it a cache freezes draws"
         limit = evidence.environment.memory_limit_bytes
         amount = "" if isinstance(limit, Missing) else f" of {format_bytes(limit)}"
@@ -99,7 +106,8 @@ def _front_that_fits(
 ) -> tuple[StageEvidence, ...]:
     limit = evidence.environment.memory_limit_bytes
     front = _front(line)
-    while front:
+    # To keep what is in memory already brings nothing.
+    while front and not all(in_memory(one) or one.stage.kind in MOVES_DATA_ONLY for one in front):
         needed = bytes_in_a_pass(evidence, line, front[-1])
         if needed is None or isinstance(limit, Missing) or needed <= MEMORY_SHARE * limit:
             return front

@@ -23,9 +23,11 @@ class Change:
         step_s: Seconds added to the step itself, where work moves into it.
         step_cpu_s: CPU seconds of this machine added to the step itself.
         arrival_s: Seconds a step that receiving finished batches takes at least.
-        cores: Cores afterwards; None where they stay.
+        cores: Cores afterwards, to itself; None where they stay.
         overlap: Whether a buffer at the end is added, so that the pipeline works beside the step.
         python_processes: Processes that share the work of the Python stages.
+        handing_s: Seconds a step that handing elements to those processes holds this one's lock.
+        latency_left: Share of the latency that no stage's work accounts for that may stay.
         error_share: Stated error, as a share of the predicted gain.
     """
 
@@ -37,4 +39,6 @@ class Change:
     cores: float | None = None
     overlap: bool = False
     python_processes: int = 1
+    handing_s: float = 0.0
+    latency_left: float = 1.0
     error_share: float = MODEL_ERROR_SHARE

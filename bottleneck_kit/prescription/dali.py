@@ -87,6 +87,7 @@ class Dali(Remedy):
     name: ClassVar[str] = "dali"
     safety: ClassVar[str] = "redraws"
     effort: ClassVar[int] = 3
+    needs_hardware: ClassVar[bool] = True
 
     def prescriptions(self, evidence: Evidence, diagnosis: Diagnosis) -> Iterable[Prescription]:
         """Gives one for the front that translates; none without a GPU."""

@@ -56,6 +56,7 @@ class Device(Remedy):
     name: ClassVar[str] = "device"
     safety: ClassVar[str] = "equivalent"
     effort: ClassVar[int] = 1
+    needs_hardware: ClassVar[bool] = True
 
     def prescriptions(self, evidence: Evidence, diagnosis: Diagnosis) -> Iterable[Prescription]:
         """Gives one for each heavy stage whose ops have GPU kernels; none without a GPU."""

@@ -28,6 +28,7 @@ class Machine(Remedy):
     name: ClassVar[str] = "machine"
     safety: ClassVar[str] = "exact"
     effort: ClassVar[int] = 3
+    needs_hardware: ClassVar[bool] = True
     needs_stages: ClassVar[bool] = False
 
     def prescriptions(self, evidence: Evidence, diagnosis: Diagnosis) -> Iterable[Prescription]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 
 from bottleneck_kit.prescription.remedy import WORTH_SHARE
 from bottleneck_kit.prescription.table import ALL_REMEDIES, Row
@@ -17,6 +17,12 @@ SAME_GAIN_SHARE = 0.01
 Far inside the model's own error: the easier remedy then comes first.
 """
 
+HARDWARE_LEAD = 1.1
+"""How many times faster hardware must be than software to come before it.
+
+Within 10 % the prediction cannot tell them apart, and software can be tried now.
+"""
+
 
 def prescribe(
     evidence: Evidence, diagnosis: Diagnosis, *, remedies: Mapping[str, Row] = ALL_REMEDIES
@@ -29,9 +35,11 @@ def prescribe(
         remedies: The remedies to ask.
 
     Returns:
-        Those that apply, in order of predicted gain (of equal gains the easier and safer first),
-        those without a prediction last. ``unpredicted`` says why a remedy that a finding asked
-        for, or one that broke, is not among them; a predicted gain of nothing is such a reason.
+        Those that apply, in order of predicted gain, those without a prediction last. Of equal
+        gains the easier and safer comes first, and what needs hardware has to be
+        ``HARDWARE_LEAD`` times faster to come before what does not. ``unpredicted`` says why a
+        remedy that a finding asked for, or one that broke, is not among them; a predicted gain of
+        nothing is such a reason.
     """
     given: list[Prescription] = []
     unpredicted: dict[str, str] = {}
@@ -53,7 +61,8 @@ def prescribe(
     for name in sorted(asked - set(remedies)):
         unpredicted[name] = "this version of the kit does not know it"
     efforts = {name: row.judge.effort for name, row in remedies.items()}
-    given.sort(key=lambda one: _order(one, evidence, efforts))
+    hardware = {name for name, row in remedies.items() if row.judge.needs_hardware}
+    given.sort(key=lambda one: _order(one, evidence, efforts, hardware))
     return Plan(remedies=tuple(given), unpredicted=unpredicted)
 
 
@@ -83,20 +92,22 @@ def _is_worth_showing(one: Prescription, evidence: Evidence, diagnosis: Diagnosi
 
 
 def _order(
-    one: Prescription, evidence: Evidence, efforts: Mapping[str, int]
-) -> tuple[bool, bool, float, int, int, str, int]:
+    one: Prescription, evidence: Evidence, efforts: Mapping[str, int], hardware: Set[str]
+) -> tuple[bool, bool, float, bool, int, int, str, int]:
     """Gives the sort key: gain, effort, safety, name, place; without a prediction last."""
     predicted = one.predicted_step_s
     missing = isinstance(predicted, Missing) or isinstance(evidence.step_s, Missing)
     rank = 0.0
     if not isinstance(predicted, Missing) and not isinstance(evidence.step_s, Missing):
         unit_s = SAME_GAIN_SHARE * evidence.step_s.value
-        rank = round(predicted / unit_s) if unit_s > 0 else predicted
+        counted_s = predicted * (HARDWARE_LEAD if one.name in hardware else 1.0)
+        rank = round(counted_s / unit_s) if unit_s > 0 else counted_s
     return (
         missing,
         # Of those without a number, what a finding asks for comes first.
         missing and not one.findings,
         rank,
+        one.name in hardware,
         efforts.get(one.name, 0),
         SAFETY_CLASSES.index(one.safety),
         one.name,

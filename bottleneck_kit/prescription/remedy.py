@@ -34,12 +34,15 @@ class Remedy(abc.ABC):
         safety: One of SAFETY_CLASSES: how the data changes once it is applied.
         effort: What it asks of the user, to order equal gains: 0 a setting, 1 a few lines moved,
             2 a rewritten function or disk and memory, 3 other programs or machines.
+        needs_hardware: Whether it asks for other hardware than the job runs on now, or for moving
+            onto it.
         needs_stages: Whether it works on stages of the pipeline, so that they have to be known.
     """
 
     name: ClassVar[str]
     safety: ClassVar[str]
     effort: ClassVar[int]
+    needs_hardware: ClassVar[bool] = False
     needs_stages: ClassVar[bool] = True
 
     @abc.abstractmethod

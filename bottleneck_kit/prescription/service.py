@@ -9,7 +9,7 @@ from bottleneck_kit.prescription import snippet
 from bottleneck_kit.prescription.change import Change
 from bottleneck_kit.prescription.formulas import service_workers
 from bottleneck_kit.prescription.remedy import Remedy
-from bottleneck_kit.prescription.stage_load import pipeline_cpu_s, stage_seconds
+from bottleneck_kit.prescription.stage_load import latency_left, pipeline_cpu_s, stage_seconds
 from bottleneck_kit.prescription.stage_order import (
     BATCHING,
     PYTHON_SOURCES,
@@ -53,6 +53,7 @@ class Service(Remedy):
     name: ClassVar[str] = "service"
     safety: ClassVar[str] = "reorders"
     effort: ClassVar[int] = 3
+    needs_hardware: ClassVar[bool] = True
 
     def prescriptions(self, evidence: Evidence, diagnosis: Diagnosis) -> Iterable[Prescription]:
         """Gives one, cut behind the batch or behind what follows it without growing."""
@@ -68,7 +69,12 @@ class Service(Remedy):
             return
         prediction = predict(
             evidence,
-            Change(kept=kept, arrival_s=_receive_s(evidence, cut), error_share=SERVICE_ERROR_SHARE),
+            Change(
+                kept=kept,
+                arrival_s=_receive_s(evidence, cut),
+                latency_left=latency_left(evidence, [one.stage.index for one in moved]),
+                error_share=SERVICE_ERROR_SHARE,
+            ),
         )
         if not self.worth_giving(evidence, prediction, findings):
             return

@@ -21,6 +21,9 @@ MOVES_DATA_ONLY = frozenset({"prefetch", "repeat", "options", "assert_cardinalit
 CHANGES_ORDER = frozenset({"shuffle", "shuffle_and_repeat", "global_shuffle"})
 """Kinds that give the same elements on every pass, in another order."""
 
+IN_MEMORY = frozenset({"range", "from_tensors", "from_tensor_slices"})
+"""Sources that neither read nor compute their elements."""
+
 PYTHON_SOURCES = frozenset(
     {"from_generator", "keras_arrays", "keras_generator", "keras_py_dataset"}
 )
@@ -120,6 +123,11 @@ def maps_before_batch(line: tuple[StageEvidence, ...]) -> tuple[StageEvidence, .
 def batch_of(line: tuple[StageEvidence, ...]) -> StageEvidence | None:
     """Gives the first stage that makes batches, or None."""
     return next((one for one in line if one.stage.kind in BATCHING), None)
+
+
+def in_memory(one: StageEvidence) -> bool:
+    """Says whether a stage is a source with its elements at hand, which nothing waits for."""
+    return one.stage.kind in IN_MEMORY
 
 
 def bytes_of(one: StageEvidence) -> float | None:

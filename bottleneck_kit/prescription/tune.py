@@ -8,7 +8,7 @@ from typing import ClassVar
 from bottleneck_kit.prescription import snippet
 from bottleneck_kit.prescription.change import Change
 from bottleneck_kit.prescription.remedy import Remedy
-from bottleneck_kit.prescription.stage_load import stage_seconds
+from bottleneck_kit.prescription.stage_load import latency_left, stage_seconds, taken_clause
 from bottleneck_kit.prescription.stage_order import is_random, main_line, named
 from bottleneck_kit.prescription.what_if import predict
 from bottleneck_kit.records.diagnosis import Diagnosis
@@ -80,7 +80,8 @@ class Tune(Remedy):
         text = (
             f"{named(tuple(stages))} {'work' if len(stages) > 1 else 'works'} on "
             f"{'few elements' if dearest.serial is False else 'one element'} at a time: "
-            "parallel calls spread the work over the cores."
+            f"parallel calls spread the work over {evidence.usable_cores:g} cores"
+            f"{taken_clause(evidence)}."
         )
         if draws:
             text += (
@@ -122,7 +123,14 @@ class Tune(Remedy):
             calls = READS_AT_ONCE if waits else max(1.0, evidence.usable_cores)
             prediction = predict(
                 evidence,
-                Change(calls={stage.index: float(calls)}, error_share=READ_ERROR_SHARE),
+                Change(
+                    calls={stage.index: float(calls)},
+                    # As many reads at once wait for as much shorter.
+                    latency_left=max(
+                        latency_left(evidence, [stage.index]), (one.parallelism or 1) / calls
+                    ),
+                    error_share=READ_ERROR_SHARE,
+                ),
             )
             if not self.worth_giving(evidence, prediction, findings):
                 continue

@@ -5,14 +5,17 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from bottleneck_kit.prescription.change import Change
-from bottleneck_kit.prescription.stage_load import Bounds, Load, bounds_of, load_of
+from bottleneck_kit.prescription.change import MODEL_ERROR_SHARE, Change
+from bottleneck_kit.prescription.stage_load import Bounds, bounds_of, load_of
 from bottleneck_kit.records.evidence import Evidence
 from bottleneck_kit.records.measurement import Measurement, Missing
 
-MOST_STRETCH = 1.5
-"""Work may take this much longer than its bound says (uneven parts, cores in demand, see
-MODEL_ERROR_SHARE); beyond that the rest is no work of the stages."""
+SURELY_LATENCY_SHARE = 2 * MODEL_ERROR_SHARE
+"""Unexplained time, as a share of the explained, from which all of it is latency.
+
+Up to ``MODEL_ERROR_SHARE`` it is the model's own error (cores are never used to the last, work is
+counted too low) and goes as the work goes; in between, a falling part of it does.
+"""
 
 
 @dataclass(frozen=True)
@@ -40,14 +43,16 @@ def predict(evidence: Evidence, change: Change) -> Prediction | Missing:
         t = max(t_ideal + moved work, slowest thread of the pipeline, Python seconds,
                 CPU seconds / cores)
 
-    It is calibrated to the measured step: what the bounds leave unexplained scales them, by
-    ``MOST_STRETCH`` at most, and what they explain twice is cut, so that "nothing changes" gives
-    ``step_s`` itself. The measured wait is the truth: no change to the input gains more than
-    ``wait_s``.
+    The cores are those that other processes leave free. What the bounds explain twice is cut, so
+    that "nothing changes" gives ``step_s`` itself, and the measured wait is the truth: no change
+    to the input gains more than ``wait_s``.
 
-    What is left unexplained even then is latency that no stage's work accounts for (a remote
-    source, a blocking read, a lock). Neither cores nor less work shorten it: it stays in every
-    prediction, but for changes that no longer run the source and the stages of unknown cost.
+    What the bounds leave unexplained is, where it is little, the model's own error and goes as the
+    work goes. Where it is much (``SURELY_LATENCY_SHARE``) it is latency that no stage's work
+    accounts for: a remote source, a blocking read, a lock. Neither cores nor less work shorten
+    that: it is added to the bounds after the change as it was before. Only a change that no longer
+    runs here where it may sit, or overlaps its waiting, shortens it (``Change.latency_left``); the
+    interval then reaches up to where it stays. Down it reaches to where some of it was work.
 
     Returns:
         The prediction, or Missing with the number that is lacking.
@@ -67,14 +72,27 @@ def predict(evidence: Evidence, change: Change) -> Prediction | Missing:
     floor_s = step.value - wait_s
     calibration = _calibrate(bounds_of(load, evidence, Change()), floor_s, step.value)
     after = bounds_of(load, evidence, change)
-    step_s = max(
+    bound_s = max(
         floor_s + change.step_s + calibration.tail * after.tail_s,
-        calibration.all
-        * max(calibration.threads * after.threads_s, min(after.cpu_s, step.value + change.step_s)),
-        change.arrival_s,
+        calibration.threads * after.threads_s,
+        min(after.cpu_s, step.value + change.step_s),
     )
-    step_s += calibration.unbooked_s * _latency_kept(load, change)
-    return _with_interval(evidence, step, wait, step_s, change.error_share)
+    own_s = calibration.explained_s - floor_s
+    goes = 1.0 if own_s <= 0 else min(1.0, max(0.0, bound_s - floor_s) / own_s)
+    latency_s = calibration.latency_s * change.latency_left
+    return _with_interval(
+        evidence,
+        step,
+        wait,
+        max(
+            floor_s + change.step_s,
+            bound_s + goes * calibration.error_s + latency_s,
+            change.arrival_s,
+        ),
+        change.error_share,
+        less_s=(1 - goes) * min(latency_s, SURELY_LATENCY_SHARE * calibration.explained_s),
+        more_s=calibration.latency_s - latency_s,
+    )
 
 
 def predict_shorter(
@@ -109,55 +127,51 @@ def predict_shorter(
     )
 
 
-def _latency_kept(load: Load, change: Change) -> float:
-    """Gives the share of unbooked latency that stays: it may sit wherever no work was measured."""
-    suspects = [load.stages[0].index]
-    suspects += [stage.index for stage in load.stages if stage.index not in load.known]
-    return max(change.kept.get(index, 1.0) for index in suspects)
-
-
 @dataclass(frozen=True)
 class _Calibration:
     """What makes the model give the measured step when nothing changes.
 
     Attributes:
-        threads: Factor of the slowest thread's seconds.
-        tail: Factor of the seconds of work in the training thread.
-        all: Factor of all bounds that overlap with the step.
-        unbooked_s: Seconds a step that no factor explains.
+        threads: Factor (at most 1) of the slowest thread's seconds.
+        tail: Factor (at most 1) of the seconds of work in the training thread.
+        explained_s: Seconds of the step that the bounds explain.
+        error_s: Seconds beyond them that go as the work goes.
+        latency_s: Seconds beyond them that no work accounts for.
     """
 
     threads: float
     tail: float
-    all: float
-    unbooked_s: float = 0.0
+    explained_s: float
+    error_s: float
+    latency_s: float
 
 
 def _calibrate(now: Bounds, floor_s: float, step_s: float) -> _Calibration:
-    wait_s = step_s - floor_s
     threads = min(1.0, step_s / now.threads_s) if now.threads_s > 0 else 1.0
-    tail = min(1.0, wait_s / now.tail_s) if now.tail_s > 0 else 1.0
-    bound_s = max(threads * now.threads_s, min(now.cpu_s, step_s))
-    if max(floor_s + tail * now.tail_s, bound_s) >= step_s:
-        return _Calibration(threads, tail, 1.0)
-    # The model explains less than was measured: stretch the part that has to be stretched least.
-    stretch_tail = wait_s / now.tail_s if now.tail_s > 0 else math.inf
-    stretch_all = step_s / bound_s if bound_s > 0 else math.inf
-    if stretch_tail < stretch_all:
-        tail = min(stretch_tail, MOST_STRETCH)
-        return _Calibration(threads, tail, 1.0, wait_s - tail * now.tail_s)
-    everything = min(stretch_all, MOST_STRETCH)
-    explained_s = max(floor_s + tail * now.tail_s, everything * bound_s)
-    return _Calibration(threads, tail, everything, max(0.0, step_s - explained_s))
+    tail = min(1.0, (step_s - floor_s) / now.tail_s) if now.tail_s > 0 else 1.0
+    explained_s = max(floor_s + tail * now.tail_s, threads * now.threads_s, min(now.cpu_s, step_s))
+    rest_s = max(0.0, step_s - explained_s)
+    # From 1 at MODEL_ERROR_SHARE down to 0 at SURELY_LATENCY_SHARE.
+    little = 2 - rest_s / (MODEL_ERROR_SHARE * explained_s) if explained_s > 0 else 0.0
+    error_s = rest_s * min(1.0, max(0.0, little))
+    return _Calibration(threads, tail, explained_s, error_s, rest_s - error_s)
 
 
 def _with_interval(
-    evidence: Evidence, step: Measurement, wait: Measurement, step_s: float, error_share: float
+    evidence: Evidence,
+    step: Measurement,
+    wait: Measurement,
+    step_s: float,
+    error_share: float,
+    *,
+    less_s: float,
+    more_s: float,
 ) -> Prediction:
     """Puts the interval around an estimate: the wait's own spread and the model's stated error.
 
-    Its lower end reaches further down where the step is slowed by more than its wait (the
-    pipeline's contention for the cores, which goes as the work goes), never below the ideal step.
+    Its lower end reaches ``less_s`` further down, and further still where the step is slowed by
+    more than its wait (the pipeline's contention for the cores, which goes as the work goes),
+    never below the ideal step; its upper end reaches ``more_s`` further up.
     """
     # Rounding of the calibration must not look like a gain.
     step_s = step.value if math.isclose(step_s, step.value, rel_tol=1e-9) else step_s
@@ -169,8 +183,8 @@ def _with_interval(
     ideal_s = step.value - max(wait.value, 0.0)
     if not isinstance(evidence.ideal_step_s, Missing):
         ideal_s = min(ideal_s, evidence.ideal_step_s.low)
-    low_s = min(step_s, max(ideal_s, step_s - error_s - contention_s))
-    high_s = step_s + error_s
+    low_s = min(step_s, max(ideal_s, step_s - error_s - contention_s - less_s))
+    high_s = step_s + error_s + more_s
     if gain_s >= 0:
         high_s = min(high_s, step.value)
     return Prediction(step_s=step_s, low_s=low_s, high_s=high_s, gain_s=gain_s)

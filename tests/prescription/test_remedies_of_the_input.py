@@ -316,6 +316,32 @@ def test_processes_on_saturated_cores_bring_nothing() -> None:
     (one,) = ask("processes", evidence, finding("processes", stage=1))
     assert not isinstance(one.predicted_step_s, Missing)
     assert one.predicted_step_s > 0.98 * 0.083
+    assert "With 2 cores it brings little." in one.text
+
+
+def test_processes_count_what_handing_over_small_elements_costs() -> None:
+    small = python_map(1, "load", 7.0)
+    behind_it = [serial_map(2, "crop", 0.1), batch(3), prefetch(4)]
+    fields = {"step_s": 0.0075, "wait_s": 0.007, "cpu_step_s": 0.008, "cpu_held_s": 0.0005}
+    asked = finding("processes", stage=1)
+    (by_one,) = ask("processes", run([source(0, 0.1), small, *behind_it], **fields), asked)
+    (by_batch,) = ask("processes", run([source(0, 0.1), small, batch(2)], **fields), asked)
+    assert not isinstance(by_one.predicted_step_s, Missing)
+    assert not isinstance(by_batch.predicted_step_s, Missing)
+    assert by_batch.predicted_step_s < 0.0075 < by_one.predicted_step_s
+    assert "handing over one element at a time costs as much" in by_one.text
+
+
+def test_others_who_keep_a_core_busy_are_named() -> None:
+    evidence = serial(other_cores=1.0)
+    (one,) = ask("tune", evidence, finding("tune", stage=1))
+    assert "2 cores (1.0 of them kept busy by other processes)" in one.text
+
+
+def test_a_source_in_memory_is_not_cached() -> None:
+    stages = [stage(0, "range", cost_ms=5.0, traits=DETERMINISTIC), augment(1), batch(2)]
+    assert ask("cache", run(stages), finding("cache")) == []
+    assert "in memory already" in why_not("cache", run(stages), finding("cache"))
 
 
 def test_a_head_on_the_cpu_is_predicted_to_bring_nothing_and_says_so() -> None:

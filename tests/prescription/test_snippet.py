@@ -3,6 +3,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+import numpy as np
 import pytest
 from constructed import stage
 from prescribed_jobs import (
@@ -132,9 +133,37 @@ def test_a_fused_function_hands_each_result_on() -> None:
     assert scope["in_one_go"](1, 2) == (4, 8)
 
 
-def test_python_in_processes_is_started_by_spawn() -> None:
+class InLine:
+    """Stands for a pool of processes: does the work where it is."""
+
+    def map(self, function: Any, *columns: Any, chunksize: int) -> Any:
+        assert chunksize >= 1
+        return map(function, *columns)
+
+
+def test_python_in_processes_takes_whole_batches_where_the_batch_follows() -> None:
     evidence = run(
         [source(0), python_map(1, "load", 80.0), batch(2), prefetch(3)],
+        cpu_step_s=0.085,
+        cpu_held_s=0.005,
+    )
+    (one,) = ask("processes", evidence, finding("processes"))
+    assert 'get_context("spawn")' in one.snippet
+    function = one.snippet[one.snippet.index("def in_processes") :].split("\n\n\n")[0]
+    scope: dict[str, Any] = {
+        "numpy": np,
+        "pool": InLine(),
+        "load": lambda key, label: (np.full(2, key), label),
+    }
+    exec(function, scope)
+    images, labels = scope["in_processes"](np.arange(3), np.arange(3, 6))
+    assert images.tolist() == [[0, 0], [1, 1], [2, 2]]
+    assert labels.tolist() == [3, 4, 5]
+
+
+def test_python_in_processes_is_started_by_spawn() -> None:
+    evidence = run(
+        [source(0), python_map(1, "load", 80.0), serial_map(2, "crop", 1.0), batch(3)],
         cpu_step_s=0.085,
         cpu_held_s=0.005,
     )

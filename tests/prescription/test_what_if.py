@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from prescribed_jobs import batch, mapped, prefetch, python_map, run, serial_map, source
 
 from bottleneck_kit.prescription.change import Change
+from bottleneck_kit.prescription.stage_load import free_cores, latency_left
 from bottleneck_kit.prescription.what_if import Prediction, predict, predict_shorter
 from bottleneck_kit.records.evidence import Evidence
 from bottleneck_kit.records.measurement import Measurement, Missing
@@ -142,6 +143,55 @@ def test_saturated_cores_leave_parallel_calls_nothing_to_gain() -> None:
     assert predicted(evidence, Change(calls={1: 2.0})).gain_s < 0.02 * 0.083
 
 
+def test_cores_that_others_keep_busy_are_nothing_to_gain_from() -> None:
+    stages = [source(0), serial_map(1, "decode", 80.0), batch(2), prefetch(3)]
+    alone = run(stages, cpu_step_s=0.085, cpu_held_s=0.005)
+    crowded = run(stages, cpu_step_s=0.085, cpu_held_s=0.005, other_cores=1.0)
+    change = Change(calls={1: 2.0})
+    assert predicted(alone, change).gain_s > 0.03
+    assert predicted(crowded, change).gain_s == 0
+
+
+@pytest.mark.parametrize(
+    ("others", "free"), [(0.0, 2.0), (0.5, 1.5), (1.0, 1.0), (2.0, 1.0), (Missing("no"), 2.0)]
+)
+def test_the_free_cores_are_what_others_leave_but_one_at_least(
+    others: float | Missing, free: float
+) -> None:
+    assert free_cores(run(other_cores=others, cpu_share=0.1)) == free
+
+
+def test_cores_that_the_job_has_already_are_free() -> None:
+    assert free_cores(run(other_cores=1.0, cpu_share=0.9)) == pytest.approx(1.8)
+
+
+@pytest.mark.parametrize(("step_ms", "latency_ms"), [(42.0, 0.0), (50.0, 0.0), (60.0, 20.0)])
+def test_only_what_the_model_cannot_err_by_is_taken_for_latency(
+    step_ms: float, latency_ms: float
+) -> None:
+    # The thread of 40 ms explains a step of up to 50 ms; from 60 ms on the rest is latency.
+    stages = [source(0, 0.0), serial_map(1, "decode", 40.0), batch(2, 0.0)]
+    step_s = step_ms / 1e3
+    evidence = run(stages, step_s=step_s, wait_s=step_s, cpu_step_s=0.04, cpu_held_s=0.0)
+    left = predicted(evidence, Change(kept={1: 0.0}))
+    assert left.step_s * 1e3 == pytest.approx(latency_ms, abs=1e-6)
+
+
+def test_a_change_that_may_remove_latency_has_an_interval_up_to_where_it_stays() -> None:
+    stages = [source(0, 1.0), mapped(1, "decode", 4.0), batch(2), prefetch(3)]
+    evidence = run(stages, wait_s=0.070, cpu_step_s=0.015, cpu_held_s=0.010)
+    stays = predicted(evidence, Change(kept={0: 0.0, 1: 0.0, 2: 0.0}))
+    goes = predicted(evidence, Change(kept={0: 0.0, 1: 0.0, 2: 0.0}, latency_left=0.0))
+    assert goes.step_s < 0.02 < stays.step_s <= goes.high_s
+
+
+def test_latency_goes_only_with_all_the_stages_it_may_sit_in() -> None:
+    evidence = run([source(0, 1.0), mapped(1, "fetch", None), mapped(2, "warp", 4.0), batch(3)])
+    assert latency_left(evidence, [0]) == 1.0
+    assert latency_left(evidence, [1, 2]) == 1.0
+    assert latency_left(evidence, [0, 1]) == 0.0
+
+
 def test_an_idle_core_lets_a_serial_stage_go_twice_as_fast() -> None:
     stages = [source(0), serial_map(1, "decode", 80.0), batch(2), prefetch(3)]
     evidence = run(stages, cpu_step_s=0.085, cpu_held_s=0.005)
@@ -231,7 +281,7 @@ def test_latency_that_no_stage_accounts_for_stays_whatever_the_cores() -> None:
     assert predicted(evidence, Change(cores=64.0)).gain_s < 0.05 * 0.083
     assert predicted(evidence, Change(kept={1: 0.0})).gain_s < 0.10 * 0.083
     # Without the source and all behind it there is nothing left to wait for.
-    everything = Change(kept={0: 0.0, 1: 0.0, 2: 0.0})
+    everything = Change(kept={0: 0.0, 1: 0.0, 2: 0.0}, latency_left=0.0)
     assert predicted(evidence, everything).step_s == pytest.approx(0.013, rel=0.05)
 
 

@@ -108,6 +108,14 @@ def test_python_lock_is_why_the_held_batch_is_faster() -> None:
     assert "which is not waiting: it has the interpreter lock to itself." in said["INP101"]
 
 
+@pytest.mark.parametrize(("cpu_ms", "waits"), [(24.9, True), (25.1, False)])
+def test_python_that_uses_no_processor_waits_and_holds_no_lock(cpu_ms: float, waits: bool) -> None:
+    said = texts(**locked(50, share=0.25, cpu_pipe_s=cpu_ms / 1e3))
+
+    assert ("uses only 24.9 ms of CPU time: it waits for something" in said["INP112"]) is waits
+    assert ("needs the same lock" in said["INP112"]) is not waits
+
+
 def test_processes_come_first_against_python() -> None:
     fields = pipeline(source(), python_work(60), batch())
     findings = {one.code: one for one in diagnose(constructed.evidence(**fields)).findings}

@@ -14,6 +14,7 @@ from bottleneck_kit.diagnosis.python_lock import find_python_lock
 from bottleneck_kit.diagnosis.rule import Match, Rule
 from bottleneck_kit.diagnosis.stage_work import (
     limits_as_python,
+    mostly_waits,
     stage_name,
     thread_time,
     unspreadable_s,
@@ -52,8 +53,9 @@ class PythonStage(Rule):
         possible), or write its result to records once.
 
     Known problems:
-        Python that releases the lock (reading, sleeping, most of NumPy) would gain from parallel
-        calls; from outside the two look the same, so calls are never advised here.
+        Python that releases the lock while it computes (most of NumPy) would gain from parallel
+        calls; from outside it looks like any other, so calls are not among the remedies. Python
+        that waits uses no CPU time, and the text says so.
     """
 
     code = "INP112"
@@ -98,7 +100,10 @@ class PythonStage(Rule):
         """Names the stage, what it takes from the loop, and that parallel calls do not help."""
         taken = loop = ""
         if match.numbers["python_s"] is not None:
-            taken = f" for {thread_time(match.number('python_s'), match.number('step_s'))}"
+            python_s = match.number("python_s")
+            taken = f" for {thread_time(python_s, match.number('step_s'))}"
+            if mostly_waits(python_s, evidence):
+                return _say_waiting(str(match.numbers["stage"]), taken, evidence)
         if match.numbers.get("held_batch_step_s") is not None:
             held = format_seconds(match.number("held_batch_step_s"))
             loop = f" The training loop needs the same lock: on a held batch a step takes {held}."
@@ -106,6 +111,16 @@ class PythonStage(Rule):
             f"{match.numbers['stage']} runs Python{taken}. One thread at a time can do that: "
             f"more parallel calls, prefetching and AUTOTUNE do not make it faster.{loop}"
         )
+
+
+def _say_waiting(stage: str, taken: str, evidence: Evidence) -> str:
+    """Says that it is no work of the processor's, and what that leaves to do."""
+    cpu_s = known(evidence.cpu_pipe_s).value
+    return (
+        f"{stage} runs Python{taken}, and yet the pipeline uses only {format_seconds(cpu_s)} of "
+        "CPU time: it waits for something (a file, the network, a sleep). Several at once help, "
+        "in threads where the wait frees the interpreter lock, in processes in any case."
+    )
 
 
 def _costs_unknown(evidence: Evidence) -> bool:

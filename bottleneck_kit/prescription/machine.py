@@ -8,6 +8,7 @@ from typing import ClassVar
 from bottleneck_kit.prescription.change import Change
 from bottleneck_kit.prescription.formulas import cores_to_feed
 from bottleneck_kit.prescription.remedy import Remedy, accelerator_of
+from bottleneck_kit.prescription.stage_load import free_cores
 from bottleneck_kit.prescription.what_if import predict
 from bottleneck_kit.records.diagnosis import Diagnosis
 from bottleneck_kit.records.evidence import Evidence
@@ -17,6 +18,12 @@ from bottleneck_kit.units import format_seconds
 
 SATURATED_CPU_SHARE = 0.8
 """Share of the cores' time in use from which more cores are thought of unasked."""
+
+IDLE_SHARE = 0.4
+"""Share of the free cores' time in use below which cores are not what the job waits for.
+
+A single busy thread on two cores takes half of it, and some parallel stage may need more.
+"""
 
 
 class Machine(Remedy):
@@ -38,6 +45,8 @@ class Machine(Remedy):
         busy = not isinstance(share, Missing) and share.value >= SATURATED_CPU_SHARE
         needed = _cores_needed(evidence)
         if not (findings or busy) or needed is None or needed <= evidence.usable_cores:
+            return
+        if _leaves_cores_idle(evidence):
             return
         prediction = predict(evidence, Change(cores=float(needed)))
         if not self.worth_giving(evidence, prediction, findings):
@@ -78,7 +87,18 @@ class Machine(Remedy):
         for number in (evidence.cpu_pipe_s, evidence.ideal_step_s):
             if isinstance(number, Missing):
                 return f"how many cores it needs cannot be told: {number.reason}"
+        needed = _cores_needed(evidence)
+        if needed is not None and needed > evidence.usable_cores and _leaves_cores_idle(evidence):
+            return "the job leaves most of the cores' time unused: more of them would idle, too"
         return "this machine's cores are enough to feed its accelerator"
+
+
+def _leaves_cores_idle(evidence: Evidence) -> bool:
+    """Says whether the job uses little of the cores it could have, so that it waits for others."""
+    share = evidence.cpu_share
+    if isinstance(share, Missing):
+        return False
+    return share.value * evidence.usable_cores < IDLE_SHARE * free_cores(evidence)
 
 
 def _cores_needed(evidence: Evidence) -> int | None:

@@ -218,6 +218,7 @@ DOES_NOT: list[tuple[str, str, Callable[[], Evidence], str]] = [
         "cannot move",
     ),
     ("machine", "cores enough", lambda: run(cpu_step_s=0.045), "enough"),
+    ("machine", "idle cores", lambda: run(cpu_step_s=0.040, held_call_s=0.015), "would idle"),
     ("machine", "no CPU time", lambda: run(cpu_step_s=Missing("no clock")), "no clock"),
 ]
 

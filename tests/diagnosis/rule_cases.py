@@ -424,6 +424,7 @@ PYTHON_STAGE = (
     Case("INP112", "no wait, shapes", locked(50, job=constructed.job(dynamic_shapes=True))),
     Case("INP112", "no wait, cores full", locked(50, cpu_share=0.86)),
     Case("INP112", "no wait, cores just not full", locked(50, cpu_share=0.84), (("high", 1),)),
+    Case("INP112", "a little wait and much lock", locked(50, share=0.1), (("high", 1),)),
     Case("INP112", "no wait, Python that mostly waits", locked(50, cpu_pipe_s=0.0249)),
     Case("INP112", "no wait, CPU time not known", locked(50, cpu_pipe_s=GONE), (("high", 1),)),
     Case("INP112", "no wait, no held batch", locked(50, held_call_s=GONE, ideal_step_s=0.04)),

@@ -77,7 +77,7 @@ class PythonStage(Rule):
         lock = find_python_lock(evidence)
         if not part.costs_time and lock is None:
             return
-        severity = part.severity if part.costs_time or lock is None else lock.severity
+        severity = part.severity if lock is None or part.severity == "high" else lock.severity
         found = False
         for one in evidence.stages:
             if not limits_as_python(one, step.value):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bottleneck_kit.prescription.change import MODEL_ERROR_SHARE, Change
 from bottleneck_kit.prescription.stage_load import Bounds, bounds_of, load_of
@@ -43,9 +43,9 @@ def predict(evidence: Evidence, change: Change) -> Prediction | Missing:
         t = max(t_ideal + moved work, slowest thread of the pipeline, Python seconds,
                 CPU seconds / cores)
 
-    The cores are those that other processes leave free. What the bounds explain twice is cut, so
-    that "nothing changes" gives ``step_s`` itself, and the measured wait is the truth: no change
-    to the input gains more than ``wait_s``.
+    The cores are those that other processes leave free; the interval reaches down to where they
+    leave all. What the bounds explain twice is cut, so that "nothing changes" gives ``step_s``
+    itself, and the measured wait is the truth: no change to the input gains more than ``wait_s``.
 
     What the bounds leave unexplained is, where it is little, the model's own error and goes as the
     work goes. Where it is much (``SURELY_LATENCY_SHARE``) it is latency that no stage's work
@@ -71,12 +71,19 @@ def predict(evidence: Evidence, change: Change) -> Prediction | Missing:
     wait_s = min(max(wait.value, 0.0), step.value)
     floor_s = step.value - wait_s
     calibration = _calibrate(bounds_of(load, evidence, Change()), floor_s, step.value)
-    after = bounds_of(load, evidence, change)
-    bound_s = max(
-        floor_s + change.step_s + calibration.tail * after.tail_s,
-        calibration.threads * after.threads_s,
-        min(after.cpu_s, step.value + change.step_s),
-    )
+
+    def bound_of(changed: Change) -> float:
+        after = bounds_of(load, evidence, changed)
+        return max(
+            floor_s + change.step_s + calibration.tail * after.tail_s,
+            calibration.threads * after.threads_s,
+            min(after.cpu_s, step.value + change.step_s),
+        )
+
+    bound_s = bound_of(change)
+    crowded_s = 0.0
+    if change.cores is None:
+        crowded_s = bound_s - bound_of(replace(change, cores=evidence.usable_cores))
     own_s = calibration.explained_s - floor_s
     goes = 1.0 if own_s <= 0 else min(1.0, max(0.0, bound_s - floor_s) / own_s)
     latency_s = calibration.latency_s * change.latency_left
@@ -90,7 +97,8 @@ def predict(evidence: Evidence, change: Change) -> Prediction | Missing:
             change.arrival_s,
         ),
         change.error_share,
-        less_s=(1 - goes) * min(latency_s, SURELY_LATENCY_SHARE * calibration.explained_s),
+        less_s=crowded_s
+        + (1 - goes) * min(latency_s, SURELY_LATENCY_SHARE * calibration.explained_s),
         more_s=calibration.latency_s - latency_s,
     )
 

@@ -200,3 +200,12 @@ def test_recompiles_without_a_steady_step_have_no_time() -> None:
 
     assert evidence.recompiles == 2
     assert isinstance(evidence.recompile_s, Missing)
+
+
+@pytest.mark.parametrize("pattern", [(10, 10, 5, 5), (10, 10, 10, 5, 5, 5)], ids=["four", "six"])
+def test_five_steps_tell_whether_the_pace_is_reached(pattern: tuple[float, ...]) -> None:
+    """The first three of five are at the pace; of four or six steps only half of them would be."""
+    periods = np.array([*pattern, *[10.0] * 40])
+
+    assert warm_up_length(periods) == 0
+    assert warm_up_length(periods[len(pattern) // 2 :]) == len(pattern) // 2

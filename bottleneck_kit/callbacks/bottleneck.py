@@ -37,8 +37,9 @@ class BottleneckCallback(keras.callbacks.Callback):
     distributed job the first process alone prints.
 
     Args:
-        log_dir: Folder in which the record of each fit is saved (``record.json``,
-            ``record-2.json``, ...), for ``bottleneck-kit report``. None saves nothing.
+        log_dir: Folder in which the record of each fit is saved, for ``bottleneck-kit report``:
+            ``record.json``, or ``record-2.json`` and so on where that is there already. None
+            saves nothing.
         profile_batch: Batches to capture with the profiler, such as "20,24". This version takes
             no captures: the report says so under what was not available.
         probe: Whether to time the train function on one held batch at the end of training (at
@@ -50,6 +51,7 @@ class BottleneckCallback(keras.callbacks.Callback):
 
     Attributes:
         reports: One Report for each finished fit, oldest first.
+        saved_to: Where the last record was saved; None where it was not.
         failures: What failed in the callback's own hooks: hook -> reason.
 
     Raises:
@@ -80,7 +82,9 @@ class BottleneckCallback(keras.callbacks.Callback):
                 received=f"{sample_interval_s!r}",
                 do="Leave it out for four samples a second.",
             )
-        self._log_dir = None if log_dir is None else Path(log_dir)
+        # Made absolute now: a script may change its folder while it trains.
+        self._log_dir = None if log_dir is None else Path(log_dir).absolute()
+        self.saved_to: Path | None = None
         self._profile_batch = profile_batch
         self._probe = bool(probe)
         self._sample_interval_s = float(sample_interval_s)
@@ -224,17 +228,18 @@ class BottleneckCallback(keras.callbacks.Callback):
             if recorder.ended != "completed":
                 print()  # Keras' progress bar was left in the middle of its line
             report.print()
+            if self.saved_to is not None:
+                print(f"the record: {self.saved_to}")
 
     def _save(self, record: RunRecord) -> RunRecord:
         """Saves the record where there is a folder for it; what keeps it from that is in it."""
         if self._log_dir is None:
             return record
-        number = len(self.reports) + 1
-        name = "record.json" if number == 1 else f"record-{number}.json"
         try:
-            codec.save(record, self._log_dir / name)
+            self.saved_to = codec.save(record, _free_name(self._log_dir))
         except OSError as error:
             reason = f"{type(error).__name__}: {error}"
+            logger.warning("bottleneck_kit: the record could not be saved (%s)", reason)
             return replace(record, unavailable={**record.unavailable, "saved record": reason})
         return record
 
@@ -259,6 +264,15 @@ def _report(record: RunRecord) -> Report:
         diagnosis=analysis.diagnosis,
         plan=analysis.plan,
     )
+
+
+def _free_name(folder: Path) -> Path:
+    """Gives the first of record.json, record-2.json, ... that is not there: none is replaced."""
+    path, number = folder / "record.json", 1
+    while path.exists():
+        number += 1
+        path = folder / f"record-{number}.json"
+    return path
 
 
 def _is_positive(value: Any) -> bool:

@@ -52,20 +52,13 @@ what is tried first is what can be tried now."""
 
 
 def try_first(report: Report) -> str:
-    """Names the first remedy with what it is predicted to bring; "" where there is none."""
-    if not report.remedies:
+    """Names the first remedy at hand with what it is predicted to bring; "" where none helps."""
+    helping = [one for one in report.remedies if gain(one, report.evidence.step_s)]
+    if not helping:
         return ""
-    at_hand = (
-        remedy
-        for remedy in report.remedies
-        if remedy.name not in OTHER_MACHINES and gain(remedy, report.evidence.step_s)
-    )
-    first = next(at_hand, report.remedies[0])
-    text = remedy_title(first, report.stages)
-    if isinstance(first.predicted_step_s, Missing):
-        return text
-    faster = gain(first, report.evidence.step_s)
-    return f"{text}: {prediction(first)} a step" + (f", {faster}" if faster else "")
+    first = next((one for one in helping if one.name not in OTHER_MACHINES), helping[0])
+    title = remedy_title(first, report.stages)
+    return f"{title}: {prediction(first)} a step, {gain(first, report.evidence.step_s)}"
 
 
 def remedy_title(remedy: Prescription, stages: tuple[StageEvidence, ...]) -> str:

@@ -140,12 +140,34 @@ def test_the_record_is_saved_and_loads(tiny_model, endless, tmp_path: Path) -> N
     assert second == callback.record
 
 
+def test_a_record_of_an_earlier_run_is_not_replaced(tiny_model, endless, tmp_path, capsys) -> None:
+    (tmp_path / "record.json").write_text("the run of yesterday")
+    callback = BottleneckCallback(log_dir=tmp_path)
+    tiny_model().fit(endless, steps_per_epoch=10, verbose=0, callbacks=[callback])
+    assert (tmp_path / "record.json").read_text() == "the run of yesterday"
+    assert callback.saved_to == tmp_path / "record-2.json"
+    assert f"the record: {callback.saved_to}" in capsys.readouterr().out
+
+
+def test_a_relative_folder_is_where_the_callback_was_made(
+    tiny_model, endless, tmp_path, monkeypatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    callback = BottleneckCallback(log_dir="logs", report=None)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    tiny_model().fit(endless, steps_per_epoch=10, verbose=0, callbacks=[callback])
+    assert (tmp_path / "logs" / "record.json").exists()
+
+
 def test_a_folder_that_cannot_be_written_costs_the_record_only(
-    tiny_model, endless, tmp_path: Path
+    tiny_model, endless, tmp_path: Path, caplog
 ) -> None:
     (tmp_path / "file").write_text("in the way")
     callback = BottleneckCallback(log_dir=tmp_path / "file" / "logs", report=None)
-    history = tiny_model().fit(endless, steps_per_epoch=10, verbose=0, callbacks=[callback])
+    with caplog.at_level(logging.WARNING, logger="bottleneck_kit"):
+        history = tiny_model().fit(endless, steps_per_epoch=10, verbose=0, callbacks=[callback])
+    assert "could not be saved" in caplog.text
     assert len(history.history["loss"]) == 1
     assert "saved record" in callback.record.unavailable
 

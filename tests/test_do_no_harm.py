@@ -343,8 +343,14 @@ def test_no_more_is_pulled_from_a_generator_than_without(kind: str) -> None:
         model.fit(batches(), steps_per_epoch=5, verbose=0, callbacks=callbacks)
         return pulled
 
-    most_without = max(pulls([]) for _ in range(20))
+    # Whether the prefetch pulls one more is a race, lost or won in one of five to ten runs; the
+    # most without the kit is looked for until it is found, or not.
     most_with = max(pulls([KINDS[kind]()]) for _ in range(20))
+    most_without = 0
+    for _ in range(150):
+        most_without = max(most_without, pulls([]))
+        if most_without >= most_with:
+            break
     assert most_with <= most_without
 
 

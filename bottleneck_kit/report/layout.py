@@ -214,7 +214,7 @@ class Layout:
         if not remedies:
             return
         shown = len(remedies) if self.full else self.worth_a_snippet()
-        yield _heading("What to do", "the largest predicted gain first")
+        yield _heading("What to do", "by predicted gain; other hardware only for clearly more")
         for place, remedy in enumerate(remedies[:shown], start=1):
             if place > 1:
                 yield Text("")

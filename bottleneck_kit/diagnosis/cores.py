@@ -66,8 +66,12 @@ def cores_used(evidence: Evidence) -> str:
 
 
 def others_take(evidence: Evidence) -> str:
-    """Says, as a clause, how many cores other processes keep busy; "" where it is few."""
-    others = other_cores(evidence)
-    if others < thresholds.OTHER_CORES:
+    """Says, as a clause, how many cores other processes keep busy.
+
+    "" where it is few, unless just these fill the cores: the numbers of a text have to agree.
+    """
+    others, share = other_cores(evidence), evidence.cpu_share
+    alone = isinstance(share, Missing) or share.value >= thresholds.SATURATED_SHARE
+    if others < thresholds.OTHER_CORES and (alone or not is_saturated(evidence)):
         return ""
     return f"other processes keep {others:.1f} busy"

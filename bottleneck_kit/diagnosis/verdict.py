@@ -104,11 +104,11 @@ def _say_compute_bound(evidence: Evidence, part: InputPart) -> str:
     if has_unexplained_rest(evidence):
         held = f" ({_seconds(evidence.ideal_step_s)} with a held batch and the cores to itself)"
     wait = evidence.wait_s
-    rest = "its" if isinstance(wait, Missing) or wait.value <= 0 else "the rest of its"
-    return (
-        f"compute-bound: {_waiting(evidence)}; {rest} {_seconds(evidence.step_s)} is the "
-        f"model{eager}{held}"
-    )
+    step = _seconds(evidence.step_s)
+    rest = f"the rest of its {step} is"
+    if isinstance(wait, Missing) or wait.value <= 0:
+        rest = f"its {step} are"
+    return f"compute-bound: {_waiting(evidence)}; {rest} the model's{eager}{held}"
 
 
 def _say_host_bound(evidence: Evidence, part: InputPart) -> str:

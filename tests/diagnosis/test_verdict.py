@@ -252,7 +252,7 @@ JOBS = (
         "compute_bound",
         "none",
         {"wait_ms": None, "held_ms": None, "stages": LIGHT},
-        "a step waits 1.70 ms for data at the very most; its 83.0 ms is the model",
+        "a step waits 1.70 ms for data at the very most; its 83.0 ms are the model's",
     ),
     Job("the probe off, gaps there", "input_bound", "high", {"held_ms": None}, "ideal 35.0 ms"),
     Job("no step seen", "unknown", "none", {}, "fit ended before a step", without_steps),

@@ -86,7 +86,8 @@ def test_a_little_of_another_process_is_said_where_it_fills_the_cores() -> None:
     text = texts(**waits(0.5, cpu_share=0.83, other_cores=0.2))["INP110"]
 
     assert text.endswith(
-        "83 % of the 2 cores; other processes keep 0.2 busy. No core is left for more parallel calls."
+        "83 % of the 2 cores; other processes keep 0.2 busy. No core is left for more parallel "
+        "calls."
     )
 
 

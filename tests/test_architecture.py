@@ -1,4 +1,4 @@
-"""Holds the sources to the import table of DESIGN.md and to the shape of the tree."""
+"""Holds the sources to a table of what may import what, and to the shape of the tree."""
 
 from __future__ import annotations
 

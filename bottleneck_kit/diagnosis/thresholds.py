@@ -18,7 +18,7 @@ FEWEST_STEPS = 8
 """Steady steps from which a verdict is given; the interval of a median of fewer is a guess."""
 
 FEWEST_STEPS_FOR_HIGH = 20
-"""Steady steps from which a wait may be called high (DESIGN.md)."""
+"""Steady steps from which a wait may be called high: with fewer, one slow batch weighs 5 %."""
 
 SMALLEST_WAIT_S = 200e-6
 """Seconds a step below which a wait is not called one.

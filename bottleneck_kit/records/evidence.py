@@ -88,7 +88,7 @@ class Evidence:
         cpu_pipe_s: ``cpu_pipe``: the difference.
         cpu_share: ``cpu_step_s / (usable cores * step_s)``: 1 is saturated.
         usable_cores: Cores the process may use.
-        reachable_step_s: ``t_bound`` of DESIGN.md: what tuning this machine could reach.
+        reachable_step_s: What tuning this machine could reach, see ``evidence/reach.py``.
         limited_by: What sets ``reachable_step_s``: "ideal step", "serial stage NAME", "python
             stage NAME", "cpu"; "" where missing.
         stages: Every stage, branches included, in data order.

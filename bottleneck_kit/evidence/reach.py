@@ -13,9 +13,9 @@ from bottleneck_kit.records.run_record import RunRecord
 def add_reachable(record: RunRecord, evidence: Evidence) -> Evidence:
     """Adds ``t_bound``: the most of ideal step, serial stage, Python seconds and CPU seconds.
 
-    The operational bound of Plumber (Kuchnik et al., MLSys 2022): with everything overlapped a step takes as
-    long as the slowest of what cannot be spread. It is never above the step as it is now: costs
-    are wall seconds of threads, which contention inflates.
+    The operational bound of Plumber (Kuchnik et al., MLSys 2022): with everything overlapped a
+    step takes as long as the slowest of what cannot be spread. It is never above the step as it
+    is now: costs are wall seconds of threads, which contention inflates.
     """
     step = evidence.step_s
     if isinstance(step, Missing):

@@ -8,13 +8,19 @@ from collections.abc import Callable
 from typing import Protocol
 
 from bottleneck_kit.instruments.host import HostSampler
-from bottleneck_kit.instruments.nvidia import NvidiaSampler
 from bottleneck_kit.records.measurement import Missing
 from bottleneck_kit.records.utilization import Utilization
 
 
 class _Samples(Protocol):
     def sample(self, now_s: float) -> None: ...
+
+
+def _gpu_sampler() -> _Samples:
+    """Makes the sampler of the GPUs; a binding that does not import costs the GPUs alone."""
+    from bottleneck_kit.instruments.nvidia import NvidiaSampler
+
+    return NvidiaSampler()
 
 
 class UtilizationSampler:
@@ -32,7 +38,7 @@ class UtilizationSampler:
         interval_s: float,
         *,
         host: Callable[[], HostSampler] = HostSampler,
-        gpus: Callable[[], NvidiaSampler] = NvidiaSampler,
+        gpus: Callable[[], _Samples] = _gpu_sampler,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self.interval_s = interval_s

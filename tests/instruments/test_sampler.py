@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 
@@ -113,3 +114,16 @@ def test_nothing_taken_is_no_series() -> None:
     series = WeightedSeries()
     series.add(1.0, 0.0)
     assert series.freeze() is None
+
+
+def test_a_binding_that_does_not_import_costs_the_gpus_alone(monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "pynvml", None)
+    monkeypatch.delitem(sys.modules, "bottleneck_kit.instruments.nvidia", raising=False)
+    sampler = UtilizationSampler(0.005)
+    sampler.start()
+    wait_for(lambda: sampler.samples >= 3)
+    sampler.stop()
+    frozen = sampler.freeze()
+    assert isinstance(frozen.gpus, Missing)
+    assert "pynvml" in frozen.gpus.reason
+    assert not isinstance(frozen.host, Missing)

@@ -24,12 +24,15 @@ def test_find_the_bottleneck_names_the_stage_that_costs_most(
 ) -> None:
     report = load("find_the_bottleneck").main(tmp_path, batch_size=64, steps=60)
     content = report.to_dict()
-    assert content["verdict"]["class"] == "input_bound"
     if hasattr(tf.data.experimental, "get_model_proto"):
+        assert content["verdict"]["class"] == "input_bound"
         costly = max(content["stages"], key=lambda stage: stage["cost_s"] or 0)
         assert costly["name"] in {"dilate", "blur", "augment"}
         assert costly["file"].endswith("demo/pipeline.py")
-    else:  # TensorFlow 2.16 shows no live pipeline: no cost may be made up, and the reason is said
+    else:
+        # TensorFlow 2.16 shows no live pipeline: no cost may be made up, and the reason is said.
+        # Where the cores are full, waiting cannot be told from contention there.
+        assert content["verdict"]["class"] in {"input_bound", "mixed"}
         assert {stage["cost_s"] for stage in content["stages"]} == {None}
         assert "live_pipeline" in content["unavailable"]
     printed = capsys.readouterr().out

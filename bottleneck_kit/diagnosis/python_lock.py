@@ -5,13 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bottleneck_kit.diagnosis import thresholds
-from bottleneck_kit.diagnosis.stage_work import (
-    limits_as_python,
-    mostly_waits,
-    unspreadable_s,
-)
+from bottleneck_kit.diagnosis.stage_work import limits_as_python, unspreadable_s
 from bottleneck_kit.records.evidence import Evidence, StageEvidence
 from bottleneck_kit.records.measurement import Missing
+from bottleneck_kit.records.python_waits import python_waits
 
 
 @dataclass(frozen=True)
@@ -54,7 +51,7 @@ def find_python_lock(evidence: Evidence) -> PythonLock | None:
     python_s = sum(unspreadable_s(one) or 0.0 for one in limiting)
     lost_s = step.value - ideal.value
     factor = thresholds.SAME_SIZE_FACTOR
-    if not lost_s / factor <= python_s <= lost_s * factor or mostly_waits(python_s, evidence):
+    if not lost_s / factor <= python_s <= lost_s * factor or python_waits(python_s, evidence):
         return None
     return PythonLock(
         stage=max(limiting, key=lambda one: unspreadable_s(one) or 0.0),

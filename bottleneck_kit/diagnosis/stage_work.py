@@ -44,17 +44,6 @@ def limits_as_python(one: StageEvidence, step_s: float) -> bool:
     return seconds >= thresholds.LIMITING_SHARE * step_s
 
 
-def mostly_waits(python_s: float, evidence: Evidence) -> bool:
-    """Says whether Python of the pipeline waits rather than computes, so that it frees the lock.
-
-    All that the pipeline computes is in its CPU time; where that is not known, it computes.
-    """
-    pipe = evidence.cpu_pipe_s
-    if isinstance(pipe, Missing):
-        return False
-    return pipe.value < thresholds.EXPLAINED_BY_CPU_SHARE * python_s
-
-
 def explains_alone(one: StageEvidence, evidence: Evidence) -> bool:
     """Says whether a stage that cannot be spread takes the step by itself.
 

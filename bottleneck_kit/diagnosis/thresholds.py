@@ -87,10 +87,7 @@ A fifth in hand covers the spread of medians on two shared cores (0.82 to 1.16).
 """
 
 EXPLAINED_BY_CPU_SHARE = 0.50
-"""Share of the difference to the held batch that the pipeline's CPU time must account for.
-
-And of the time a Python stage takes, below which it waits rather than holds the lock.
-"""
+"""Share of the difference to the held batch that the pipeline's CPU time must account for."""
 
 PIPELINE_CPU_SHARE = 0.20
 """Least share of the process' CPU time that the pipeline must take to be what fills the cores."""

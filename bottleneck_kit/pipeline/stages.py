@@ -27,6 +27,7 @@ __all__ = ["links_of", "read_options", "read_stages"]
 
 _GENERATORS = ("from_generator", "keras_generator", "keras_py_dataset")
 _GENERATOR_TRAITS = Traits(stateful=True, python=True, deterministic=False, changes_count=True)
+_GONE = "a function that is no longer there"
 _READS_FILES = ("csv", "fixed_length_record", "load", "snapshot", "sql", "text_line", "tfrecord")
 
 
@@ -105,13 +106,15 @@ def _stage(link: Link) -> Stage:
     user = _user_function(link)
     branches = [tuple(_drafts(branch)) for branch in link.branches]
     note = link.note
+    called: tuple[str, ...] = ()
     if link.kind in ("interleave", "flat_map") and link.wrapper is not None:
         try:
             branches.append(tuple(_inner_stages(link)))
         except Exception as error:
             note = f"the dataset made by its function {unreadable(error)}"
     if user is not None:
-        notes = [note, user.note and f"given as {user.note}", _python_note(link, user)]
+        called = _called_python(link, user)
+        notes = [note, user.note and f"given as {user.note}", _python_note(called)]
         note = "; ".join(item for item in notes if item)
     return Stage(
         index=0,
@@ -124,6 +127,7 @@ def _stage(link: Link) -> Stage:
         branches=tuple(branches),
         injected_by=link.injected_by,
         note=note,
+        python_functions=tuple(item for item in called if item != _GONE),
     )
 
 
@@ -135,20 +139,23 @@ def _user_function(link: Link) -> UserFunction | None:
     return locate(link.function)
 
 
-def _python_note(link: Link, user: UserFunction) -> str:
+def _python_note(called: tuple[str, ...]) -> str:
+    return f"calls Python: {', '.join(called)}" if called else ""
+
+
+def _called_python(link: Link, user: UserFunction) -> tuple[str, ...]:
     """Names the Python functions that a map calls while training, with their places."""
     if link.kind in _GENERATORS:
-        return ""
+        return ()
     found = [item for concrete in _concretes(link) for item in operations(concrete.graph)]
     names = []
     for function in python_calls(found):
         called = None if function is None else locate_called(function, user.function)
         if called is None:
-            names.append("a function that is no longer there")
+            names.append(_GONE)
         elif called.function is not user.function:
             names.append(f"{called.name} ({called.place})" if called.place else called.name)
-    unique = list(dict.fromkeys(names))
-    return f"calls Python: {', '.join(unique)}" if unique else ""
+    return tuple(dict.fromkeys(names))
 
 
 def _concretes(link: Link) -> Iterator[Any]:

@@ -51,7 +51,10 @@ def prescribe(
             if not kept and name in asked:
                 idle = " ".join(one.text for one in prescriptions)
                 if prescriptions:
-                    unpredicted[name] = f"is predicted to bring nothing here. {idle}"
+                    effect = (
+                        "be slower" if _are_slower(prescriptions, evidence) else "bring nothing"
+                    )
+                    unpredicted[name] = f"is predicted to {effect} here. {idle}"
                 else:
                     unpredicted[name] = _why_not(row, evidence, diagnosis)
         except Exception as error:  # one broken remedy must not lose the others'
@@ -75,16 +78,29 @@ def _why_not(row: Row, evidence: Evidence, diagnosis: Diagnosis) -> str:
     return row.judge.why_not(evidence, diagnosis)
 
 
+def _are_slower(prescriptions: list[Prescription], evidence: Evidence) -> bool:
+    """Says whether each of these lengthens the step."""
+    step = evidence.step_s
+    return not isinstance(step, Missing) and all(
+        not isinstance(one.predicted_step_s, Missing)
+        and one.predicted_step_s > (1 + SAME_GAIN_SHARE) * step.value
+        for one in prescriptions
+    )
+
+
 def _is_worth_showing(one: Prescription, evidence: Evidence, diagnosis: Diagnosis) -> bool:
     """Says whether a prescription stays in the plan.
 
     One that is predicted to bring nothing stays only for a finding about its own stage: there the
-    reader looks for an answer. A finding about the whole job names what may help in general.
+    reader looks for an answer. A finding about the whole job names what may help in general. One
+    that is predicted to be slower than now is no cure for anything.
     """
     if isinstance(one.predicted_step_s, Missing) or isinstance(evidence.step_s, Missing):
         return True
     if evidence.step_s.value - one.predicted_step_s >= WORTH_SHARE * evidence.step_s.value:
         return True
+    if one.predicted_step_s > evidence.step_s.value:
+        return False
     return any(
         finding.stage is not None and finding.code in one.findings and one.name in finding.remedies
         for finding in diagnosis.findings

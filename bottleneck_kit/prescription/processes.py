@@ -22,6 +22,7 @@ from bottleneck_kit.records.diagnosis import Diagnosis
 from bottleneck_kit.records.evidence import Evidence, StageEvidence
 from bottleneck_kit.records.measurement import Missing
 from bottleneck_kit.records.plan import Prescription
+from bottleneck_kit.records.python_waits import stage_waits
 from bottleneck_kit.units import format_seconds
 
 PROCESS_ERROR_SHARE = 0.5
@@ -40,6 +41,11 @@ CHUNK_HANDING_S = 2e-5
 HANDING_BYTES_PER_S = 5e8
 """Bytes a second through the pipe between processes, pickled; an assumption on the safe side."""
 
+
+_GUARD = (
+    'the script\'s own lines under if __name__ == "__main__": each new process runs the script '
+    "again, and without that line it hangs."
+)
 
 LITTLE_SHARE = 0.1
 """Gain, as a share of the step, below which the text says why it is little."""
@@ -62,6 +68,9 @@ class Processes(Remedy):
         for one in evidence.stages:
             stage = one.stage
             if stage.traits.python is not True or stage.kind == "keras_arrays":
+                continue
+            if stage_waits(one, evidence):
+                # It holds no lock: threads do the same without handing elements over.
                 continue
             findings = self.asked_by(diagnosis, [stage.index])
             before_batch = _is_before_batch(one, main_line(evidence))
@@ -90,7 +99,9 @@ class Processes(Remedy):
             )
 
     def why_not(self, evidence: Evidence, diagnosis: Diagnosis) -> str:
-        """Says that no stage runs Python."""
+        """Says that no stage runs Python, or that threads do."""
+        if any(stage_waits(one, evidence) for one in evidence.stages):
+            return "its Python waits and frees the lock; more calls in threads do the same"
         return "no stage is known to run Python while training"
 
 
@@ -137,7 +148,8 @@ def _snippet(one: StageEvidence, count: int, before_batch: bool) -> str:
     if one.stage.kind in PYTHON_SOURCES:
         note = snippet.comment(
             f"load_one(i): makes element i, what {name} yields as its i-th; number_of_elements "
-            "and output_signature: as you have them"
+            "and output_signature: as you have them. load_one stands at the top level of a module "
+            f"of its own, and {_GUARD}"
         )
         return (
             f"{note}\n{pool}"
@@ -146,34 +158,62 @@ def _snippet(one: StageEvidence, count: int, before_batch: bool) -> str:
             "dataset = tf.data.Dataset.from_generator(elements, "
             "output_signature=output_signature)"
         )
-    note = snippet.comment(
-        f"{name}: the Python function itself{snippet.where(one.stage)}, at the top of a module; "
-        "output_types: its Tout, as a list"
-    )
-    if before_batch:
-        return (
-            f"{note}\nimport numpy\n{pool}"
-            "def in_processes(*batch):\n"
-            "    # whole batches: handing over one element at a time costs more than small work\n"
-            f"    size = -(-len(batch[0]) // {2 * count})\n"
-            f"    rows = list(pool.map({name}, *batch, chunksize=max(1, size)))\n"
-            "    rows = [row if isinstance(row, tuple) else (row,) for row in rows]\n"
-            "    return [numpy.stack(column) for column in zip(*rows)]\n\n\n"
-            "# behind the batch, in the place of the map in front of it:\n"
-            "dataset = dataset.map(\n"
-            "    lambda *batch: tf.numpy_function(in_processes, batch, output_types),\n"
-            f"    num_parallel_calls={count},\n"
-            ")"
+    return _of_a_map(one, count, before_batch, pool)
+
+
+def _of_a_map(one: StageEvidence, count: int, before_batch: bool, pool: str) -> str:
+    """Writes the change of a map, within its own function where that calls the Python one."""
+    stage = one.stage
+    name, place = snippet.python_function(stage)
+    handing = "in_processes" if before_batch else "in_process"
+    note = f"{name}{place} has to stand at the top level of a module of its own, and {_GUARD}"
+    if "EagerPyFunc" in stage.traits.op_types:
+        note += f" It gets NumPy arrays: take .numpy() out of {name}."
+    types = snippet.output_types(stage)
+    function = f"lambda *element: tf.numpy_function({handing}, element, {types or 'output_types'})"
+    shapes = snippet.ensured_shapes(stage, batched=before_batch)
+    after = ""
+    if stage.python_functions:
+        # Its own call hands over what the Python takes, and knows types and shapes.
+        function, shapes = snippet.function_name(stage), ""
+        after = (
+            f"In {function}{snippet.where(stage)}: tf.numpy_function({handing}, ...) in the place "
+            f"of the call that hands over {name}, inputs and types as they are"
         )
-    stage_call = snippet.call(
-        one.stage,
-        function="lambda *element: tf.numpy_function(in_process, element, output_types)",
-        num_parallel_calls=count,
+        after += "; set_shape with None in front." if before_batch else "."
+    elif not types:
+        note += " output_types: the dtypes it gives, as a list."
+    if before_batch:
+        after += " Behind the batch, in the place of the map in front of it:"
+    call = snippet.call(stage, function=function, num_parallel_calls=count)
+    return "\n".join(
+        part
+        for part in (
+            snippet.comment(note),
+            "import numpy" if before_batch else "",
+            f"{pool}{_in_processes(name, count) if before_batch else _in_process(name)}",
+            snippet.comment(after.strip()) if after else "",
+            f"dataset = dataset{call}",
+            shapes,
+        )
+        if part
     )
+
+
+def _in_processes(name: str, count: int) -> str:
     return (
-        f"{note}\n{pool}"
+        "def in_processes(*batch):\n"
+        "    # whole batches: handing over one element at a time costs more than small work\n"
+        f"    size = -(-len(batch[0]) // {2 * count})\n"
+        f"    rows = list(pool.map({name}, *batch, chunksize=max(1, size)))\n"
+        "    rows = [row if isinstance(row, tuple) else (row,) for row in rows]\n"
+        "    return [numpy.stack(column) for column in zip(*rows)]\n\n"
+    )
+
+
+def _in_process(name: str) -> str:
+    return (
         "def in_process(*element):\n"
         "    # waiting for the result releases the lock\n"
-        f"    return pool.submit({name}, *element).result()\n\n\n"
-        f"dataset = dataset{stage_call}"
+        f"    return pool.submit({name}, *element).result()\n\n"
     )

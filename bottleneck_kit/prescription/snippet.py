@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import keyword
+import re
 
 from bottleneck_kit.records.stage import Stage
 
@@ -33,6 +34,8 @@ _SILENT: dict[str, object] = {
 }
 _RENAMED = {"reshuffle": "reshuffle_each_iteration"}
 
+_TENSOR = r"\w+\[[^\]]*\]"
+
 Value = bool | int | float | str | None
 
 
@@ -53,6 +56,58 @@ def function_name(stage: Stage) -> str:
 def where(stage: Stage) -> str:
     """Gives a comment's ending that says where the function stands: ``" (train.py:12)"``."""
     return f" ({stage.place})" if stage.place else ""
+
+
+def python_function(stage: Stage) -> tuple[str, str]:
+    """Gives the Python function that a stage runs while training, and a comment's ending for it.
+
+    Within a map that calls ``tf.py_function`` or ``tf.numpy_function`` that is another function
+    than the map's own. One without a name of its own gets a stand-in.
+    """
+    if not stage.python_functions:
+        return function_name(stage), where(stage)
+    name, _, place = stage.python_functions[0].partition(" (")
+    parts = name.split(".")
+    plain = all(part.isidentifier() and not keyword.iskeyword(part) for part in parts)
+    return name if plain else "your_python_function", f" ({place}" if place else ""
+
+
+def output_types(stage: Stage) -> str:
+    """Gives the dtypes of what a stage gives, as ``tf.numpy_function`` takes them; "" unknown."""
+    types = [f"tf.{dtype}" for dtype, _ in _tensors(stage)]
+    if not types or not stage.element_spec.startswith("("):
+        return "".join(types)
+    return f"[{', '.join(types)}]"
+
+
+def ensured_shapes(stage: Stage, *, batched: bool = False) -> str:
+    """Writes the line that gives tensors from Python the stage's shapes; "" where none is known.
+
+    Args:
+        stage: The stage whose elements come from Python.
+        batched: Whether they are batches of its elements by then.
+    """
+    names, ensured = [], []
+    for place, (_, shape) in enumerate(_tensors(stage)):
+        names.append(f"part_{place}")
+        if shape == "...":
+            ensured.append(names[-1])
+            continue
+        sizes = ["None" if size == "?" else size for size in shape.split(",") if size]
+        sizes = ["None", *sizes] if batched else sizes
+        written = f"[{', '.join(sizes)}]"
+        ensured.append(f"tf.ensure_shape({names[-1]}, {written})")
+    if ensured == names:
+        return ""
+    comma = "," if len(names) == 1 else ""
+    given = f"({', '.join(ensured)}{comma})" if stage.element_spec.startswith("(") else ensured[0]
+    return f"dataset = dataset.map(lambda {', '.join(names)}: {given})"
+
+
+def _tensors(stage: Stage) -> list[tuple[str, str]]:
+    """Gives dtype and shape of each tensor of a flat element; empty for any other structure."""
+    flat = re.fullmatch(rf"\({_TENSOR}(, {_TENSOR})*,?\)|{_TENSOR}", stage.element_spec)
+    return re.findall(r"(\w+)\[([^\]]*)\]", stage.element_spec) if flat else []
 
 
 def call(stage: Stage, *, function: str | None = None, **changes: Value) -> str:

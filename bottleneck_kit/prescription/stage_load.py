@@ -9,6 +9,7 @@ from bottleneck_kit.prescription.change import Change
 from bottleneck_kit.prescription.stage_order import in_memory
 from bottleneck_kit.records.evidence import Evidence
 from bottleneck_kit.records.measurement import Missing
+from bottleneck_kit.records.python_waits import stage_waits
 
 MENTIONED_CORES = 0.2
 """Cores in the hands of other processes from which a text mentions them."""
@@ -24,12 +25,14 @@ class StageLoad:
     Attributes:
         index: The stage's index.
         seconds: Thread seconds a step.
-        calls: Calls that work at once, at most the usable cores; 1 for a serial stage.
+        calls: Calls that work at once, at most the usable cores where they compute; 1 for a
+            serial stage.
         buffered: Whether it hands its output on through a buffer, so that what comes before it
             and what comes after it run in different threads.
         ends_thread: Whether it belongs to the thread before its buffer (a prefetch).
         lock_s: Seconds that hold the interpreter's lock: its own over its calls, since a call
-            that waits for the lock counts its waiting as work; 0 where it runs no Python.
+            that waits for the lock counts its waiting as work; 0 where it runs no Python, or
+            Python that waits for something else.
         spread: Calls of the parallel stage that this branch feeds; 1 on the main line.
     """
 
@@ -93,17 +96,18 @@ def load_of(evidence: Evidence) -> Load | Missing:
     for one in evidence.stages:
         source = by_index[booked.get(one.stage.index, one.stage.index)]
         parallel = source.serial is False
+        waits = stage_waits(source, evidence)
+        calls = max(1.0, float(source.parallelism or 1)) if parallel else 1.0
         stages.append(
             StageLoad(
                 index=one.stage.index,
                 seconds=seconds.get(one.stage.index, 0.0),
-                calls=max(1.0, min(float(source.parallelism or 1), cores)) if parallel else 1.0,
+                calls=calls if waits else min(calls, cores),
                 buffered=parallel or one.stage.kind == "prefetch",
                 ends_thread=one.stage.kind == "prefetch",
                 lock_s=(
-                    seconds.get(one.stage.index, 0.0)
-                    / (max(1, source.parallelism or 1) if parallel else 1)
-                    if one.stage.traits.python
+                    seconds.get(one.stage.index, 0.0) / calls
+                    if one.stage.traits.python and not waits
                     else 0.0
                 ),
                 spread=max(1.0, spread.get(one.stage.index, 1.0)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import ClassVar
 
-from bottleneck_kit.prescription import snippet
+from bottleneck_kit.prescription import snippet, waiting_python
 from bottleneck_kit.prescription.change import Change
 from bottleneck_kit.prescription.remedy import Remedy
 from bottleneck_kit.prescription.stage_load import latency_left, stage_seconds, taken_clause
@@ -15,6 +15,7 @@ from bottleneck_kit.records.diagnosis import Diagnosis
 from bottleneck_kit.records.evidence import Evidence, StageEvidence
 from bottleneck_kit.records.measurement import Missing
 from bottleneck_kit.records.plan import Prescription
+from bottleneck_kit.records.python_waits import stage_waits
 from bottleneck_kit.units import format_seconds
 
 READS_AT_ONCE = 16
@@ -41,8 +42,8 @@ SMALL_SHARE = 0.05
 class Tune(Remedy):
     """Lets tf.data work on several elements, read several files and run beside the step.
 
-    More parallel calls help neither Python (one lock) nor cores that are busy already; the
-    arithmetic bounds both.
+    More parallel calls help neither Python that computes (one lock) nor cores that are busy
+    already; the arithmetic bounds both. Python that waits frees the lock and needs no core.
     """
 
     name: ClassVar[str] = "tune"
@@ -55,10 +56,13 @@ class Tune(Remedy):
         yield from self._parallel(evidence, diagnosis, [s for s in serial if not _draws(s)])
         yield from self._parallel(evidence, diagnosis, [s for s in serial if _draws(s)])
         yield from self._reads(evidence, diagnosis)
+        yield from self._waiting_python(evidence, diagnosis)
         yield from self._overlap(evidence, diagnosis)
 
     def why_not(self, evidence: Evidence, diagnosis: Diagnosis) -> str:
         """Names the lock or the full cores where they are the reason."""
+        if any(stage_waits(one, evidence) for one in evidence.stages):
+            return "the Python that waits is called often enough at once, or cannot be"
         if any(one.stage.traits.python for one in evidence.stages):
             return "the slow stage runs Python, which one lock serialises; more calls do not help"
         return "every stage that can run in parallel does so already"
@@ -145,6 +149,29 @@ class Tune(Remedy):
                 snippet=_read_snippet(one),
                 findings=findings,
                 safety="exact" if stage.kind == "map" else "reorders",
+            )
+
+    def _waiting_python(self, evidence: Evidence, diagnosis: Diagnosis) -> Iterable[Prescription]:
+        for one in evidence.stages:
+            calls = waiting_python.at_once(one, evidence)
+            if calls is None:
+                continue
+            index = one.stage.index
+            findings = self.asked_by(diagnosis, [index])
+            change = Change(
+                calls={index: float(calls)}, error_share=waiting_python.WAITING_ERROR_SHARE
+            )
+            prediction = predict(evidence, change)
+            if not self.worth_giving(evidence, prediction, findings):
+                continue
+            yield self.give(
+                prediction,
+                stage=index,
+                cost=f"one argument; {calls} calls under way at a time, so it must be thread-safe",
+                text=f"{one.stage.name} runs Python that mostly waits and holds no lock meanwhile: "
+                f"{calls} calls at once share the waiting, which needs no cores of its own.",
+                snippet=waiting_python.code(one, calls),
+                findings=findings,
             )
 
     def _overlap(self, evidence: Evidence, diagnosis: Diagnosis) -> Iterable[Prescription]:

@@ -94,6 +94,8 @@ class Stage:
         cost: What it costs, or Missing with the reason.
         injected_by: "" for the user's own; "keras" for a stage that Keras added.
         note: What could not be read, in a clause; "" where all could.
+        python_functions: The Python functions that its function calls while training
+            (py_function, numpy_function), each as ``name (file:line)``.
     """
 
     index: int
@@ -110,6 +112,7 @@ class Stage:
     cost: StageCost | Missing = field(default_factory=lambda: Missing("not measured"))
     injected_by: str = ""
     note: str = ""
+    python_functions: tuple[str, ...] = ()
 
     @property
     def label(self) -> str:

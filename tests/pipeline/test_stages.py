@@ -194,7 +194,9 @@ def test_python_called_inside_a_map_is_named_with_its_place() -> None:
 
     dataset = Dataset.range(4).map(lambda x: tf.numpy_function(halve, [x], tf.int64))
     stage = read_stages(dataset)[-1]
-    assert f"calls Python: halve ({__file__}:{halve.__code__.co_firstlineno})" in stage.note
+    place = f"halve ({__file__}:{halve.__code__.co_firstlineno})"
+    assert f"calls Python: {place}" in stage.note
+    assert stage.python_functions == (place,)
     assert stage.traits.python is True
 
 

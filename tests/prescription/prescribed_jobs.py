@@ -41,10 +41,15 @@ def serial_map(index: int, name: str, cost_ms: float | None, **fields: Any) -> S
     return mapped(index, name, cost_ms, **{"parallelism": 1, "options": {}, **fields})
 
 
-def python_map(index: int, name: str, cost_ms: float | None) -> Stage:
+def python_map(index: int, name: str, cost_ms: float | None, **fields: Any) -> Stage:
     """Makes a map over a numpy_function."""
-    traits = {"random": None, "stateful": True, "deterministic": False}
-    return serial_map(index, name, cost_ms, python=True, traits=traits)
+    traits = {
+        "random": None,
+        "stateful": True,
+        "deterministic": False,
+        **fields.pop("traits", {}),
+    }
+    return serial_map(index, name, cost_ms, python=True, traits=traits, **fields)
 
 
 def source(index: int = 0, cost_ms: float | None = 2.0, **fields: Any) -> Stage:

@@ -233,6 +233,7 @@ def test_the_table_names_every_remedy_of_the_folder_in_order() -> None:
         "stage_load",
         "stage_order",
         "table",
+        "waiting_python",
         "what_if",
     }
     files = {path.stem for path in folder.glob("*.py")} - shared

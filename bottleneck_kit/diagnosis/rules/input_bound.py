@@ -8,13 +8,14 @@ from bottleneck_kit.diagnosis.conditions import judge_input, known
 from bottleneck_kit.diagnosis.rule import Match, Rule
 from bottleneck_kit.diagnosis.rules.cpu_saturated import CpuSaturated
 from bottleneck_kit.diagnosis.rules.no_overlap import NoOverlap
-from bottleneck_kit.diagnosis.rules.python_stage import PythonStage
+from bottleneck_kit.diagnosis.rules.python_stage import REMEDIES_OF_WAITING, PythonStage
 from bottleneck_kit.diagnosis.rules.serial_stage import SerialStage
 from bottleneck_kit.diagnosis.rules.slow_source import SlowSource
 from bottleneck_kit.diagnosis.rules.work_per_element import WorkPerElement
 from bottleneck_kit.diagnosis.stage_work import cost_s, limits_as_python, stage_name
 from bottleneck_kit.diagnosis.wording import beside_the_wait
 from bottleneck_kit.records.evidence import Evidence
+from bottleneck_kit.records.python_waits import stage_waits
 from bottleneck_kit.units import format_seconds, format_share
 
 CAUSES: tuple[Rule, ...] = (
@@ -118,9 +119,10 @@ def _remedies(evidence: Evidence) -> tuple[str, ...] | None:
     """Without stages of the user there is nothing of theirs to tune, cache or bake."""
     if evidence.job.input_kind == "arrays":
         return ("steps_per_execution", "machine")
-    if evidence.job.input_kind in {"generator", "py_dataset"}:
-        return PYTHON_REMEDIES
     step_s = known(evidence.step_s).value
-    if any(limits_as_python(one, step_s) for one in evidence.stages):
+    limiting = [one for one in evidence.stages if limits_as_python(one, step_s)]
+    if limiting and all(stage_waits(one, evidence) for one in limiting):
+        return REMEDIES_OF_WAITING
+    if limiting or evidence.job.input_kind in {"generator", "py_dataset"}:
         return PYTHON_REMEDIES
     return None

@@ -14,14 +14,17 @@ from bottleneck_kit.diagnosis.python_lock import find_python_lock
 from bottleneck_kit.diagnosis.rule import Match, Rule
 from bottleneck_kit.diagnosis.stage_work import (
     limits_as_python,
-    mostly_waits,
     stage_name,
     thread_time,
     unspreadable_s,
 )
 from bottleneck_kit.records.evidence import Evidence
 from bottleneck_kit.records.measurement import Missing
+from bottleneck_kit.records.python_waits import python_waits, stage_waits
 from bottleneck_kit.units import format_seconds
+
+REMEDIES_OF_WAITING = ("tune", "vectorize", "bake", "service")
+"""Where the Python waits: it frees the lock, so that threads do what processes would do dearer."""
 
 PYTHON_INPUTS = {"generator": "a Python generator", "py_dataset": "a keras.utils.PyDataset"}
 """Values of ``Job.input_kind`` that are Python as a whole."""
@@ -50,12 +53,13 @@ class PythonStage(Rule):
 
     What to do:
         Run it in processes, write it in TensorFlow ops (a batch at a time where that is
-        possible), or write its result to records once.
+        possible), or write its result to records once. Where it uses little CPU time it waits:
+        then more parallel calls (``workers`` of a PyDataset) come first.
 
     Known problems:
         Python that releases the lock while it computes (most of NumPy) would gain from parallel
-        calls; from outside it looks like any other, so calls are not among the remedies. Python
-        that waits uses no CPU time, and the text says so.
+        calls; from outside it looks like any other, so calls are among the remedies only of
+        Python that waits. That uses little CPU time, and the text says so.
     """
 
     code = "INP112"
@@ -90,7 +94,8 @@ class PythonStage(Rule):
                 "parallelism": one.parallelism,
                 "held_batch_step_s": None if lock is None else lock.ideal_step_s,
             }
-            yield Match(severity, stage=one.stage.index, numbers=numbers)
+            remedies = REMEDIES_OF_WAITING if stage_waits(one, evidence) else None
+            yield Match(severity, stage=one.stage.index, numbers=numbers, remedies=remedies)
         if not found and evidence.job.input_kind in PYTHON_INPUTS and _costs_unknown(evidence):
             whole = PYTHON_INPUTS[evidence.job.input_kind]
             numbers = {"stage": whole, "python_s": None, "step_s": step.value}
@@ -102,7 +107,7 @@ class PythonStage(Rule):
         if match.numbers["python_s"] is not None:
             python_s = match.number("python_s")
             taken = f" for {thread_time(python_s, match.number('step_s'))}"
-            if mostly_waits(python_s, evidence):
+            if python_waits(python_s, evidence):
                 return _say_waiting(str(match.numbers["stage"]), taken, evidence)
         if match.numbers.get("held_batch_step_s") is not None:
             held = format_seconds(match.number("held_batch_step_s"))

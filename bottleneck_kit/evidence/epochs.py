@@ -22,6 +22,7 @@ def add_epochs(record: RunRecord, evidence: Evidence) -> Evidence:
             validation_s=missing,
             epoch_end_share=missing,
             refill_s=missing,
+            pass_steps=missing,
             fit_s=record.fit_s,
             epochs=len(epochs),
         )
@@ -37,9 +38,28 @@ def add_epochs(record: RunRecord, evidence: Evidence) -> Evidence:
         validation_s=Measurement.exact(validation_s / max(1, len(validated)), len(validated)),
         epoch_end_share=end_share,
         refill_s=_refill(record, evidence),
+        pass_steps=_pass_steps(record),
         fit_s=record.fit_s,
         epochs=len(epochs),
     )
+
+
+def _pass_steps(record: RunRecord) -> int | Missing:
+    """Gives the steps of the longest epoch that ended because the data did.
+
+    Where Keras was told how many steps an epoch has, passes end anywhere: only a first epoch that
+    came out shorter is one.
+    """
+    if record.job.cardinality == -1:
+        return Missing("the data have no end")
+    asked = record.job.steps_per_epoch
+    if asked is None:
+        # The longest: a callback may have stopped another before its end.
+        steps = max(one.steps for one in record.epochs)
+    else:
+        first = record.epochs[0].steps
+        steps = first if first < asked else 0
+    return steps if steps > 0 else Missing("no epoch is known to have ended with the data")
 
 
 def _refill(record: RunRecord, evidence: Evidence) -> Number:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bottleneck_kit.prescription.stage_order import BATCHING, bytes_of
+from bottleneck_kit.prescription.stage_order import BATCHING, bytes_of, elements_per_step
 from bottleneck_kit.records.evidence import Evidence, StageEvidence
 from bottleneck_kit.records.measurement import Missing
 from bottleneck_kit.units import format_bytes
@@ -14,11 +14,13 @@ def elements_in_a_pass(
     """Gives how many elements ``place`` puts out in a pass over the data; None where not told.
 
     The dataset's cardinality counts batches; in front of the batch there are as many times more
-    as a step uses. A dataset that repeats without end tells nothing.
+    as a step uses. Of a dataset that does not know its own, a whole epoch tells. One that repeats
+    without end tells nothing.
     """
     job = evidence.job
     if isinstance(job.cardinality, Missing) or job.cardinality < 0:
-        return None
+        used, steps = elements_per_step(place), evidence.pass_steps
+        return None if used is None or isinstance(steps, Missing) else used * steps
     batches_at = next((i for i, one in enumerate(line) if one.stage.kind in BATCHING), len(line))
     position = next(i for i, one in enumerate(line) if one.stage.index == place.stage.index)
     if position >= batches_at or batches_at == len(line):

@@ -169,7 +169,8 @@ class Tune(Remedy):
                 stage=index,
                 cost=f"one argument; {calls} calls under way at a time, so it must be thread-safe",
                 text=f"{one.stage.name} runs Python that mostly waits and holds no lock meanwhile: "
-                f"{calls} calls at once share the waiting, which needs no cores of its own.",
+                f"{calls} calls at once share the waiting, which needs no cores of its own "
+                "(unless it waits for processes of this machine that compute).",
                 snippet=waiting_python.code(one, calls),
                 findings=findings,
             )

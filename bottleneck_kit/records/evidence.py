@@ -124,6 +124,8 @@ class Evidence:
             calls: the sum of the stages' bounds that are known.
         other_cores: Of the cores this process may use, those that other processes kept busy, mean
             over the fit, between its 5th and its 95th percentile.
+        pass_steps: Steps of one pass over data that do not know their number: those of an epoch
+            that ended with the data; or Missing.
     """
 
     environment: Environment
@@ -173,3 +175,4 @@ class Evidence:
     supply_s: Number = field(default_factory=_missing)
     prepare_s: Number = field(default_factory=_missing)
     other_cores: Number = field(default_factory=_missing)
+    pass_steps: int | Missing = field(default_factory=_missing)

@@ -123,7 +123,7 @@ def test_no_validation_is_none_and_not_missing() -> None:
 def test_fit_without_an_epoch_has_no_shares() -> None:
     evidence = gather(dataclasses.replace(constructed.record(), epochs=()))
 
-    for name in ("validation_share", "validation_s", "epoch_end_share", "refill_s"):
+    for name in ("validation_share", "validation_s", "epoch_end_share", "refill_s", "pass_steps"):
         assert getattr(evidence, name) == Missing("no epoch came to its end")
 
 
@@ -152,3 +152,29 @@ def test_refill_without_a_usual_call_is_missing() -> None:
     evidence = gather(constructed.record(epochs=2, steps=1))
 
     assert isinstance(evidence.refill_s, Missing)
+
+
+@pytest.mark.parametrize(
+    ("cardinality", "asked", "steps", "expected"),
+    [
+        (-2, None, (60, 100), 100),
+        (Missing("not read"), None, (100,), 100),
+        (-2, 150, (100, 50), 100),
+        (-2, 100, (100, 40), None),
+        (-1, None, (100,), None),
+        (-2, None, (0,), None),
+    ],
+)
+def test_an_epoch_that_ended_with_the_data_tells_the_steps_of_a_pass(
+    cardinality: int | Missing, asked: int | None, steps: tuple[int, ...], expected: int | None
+) -> None:
+    record = constructed.record(epochs=len(steps))
+    epochs = tuple(
+        dataclasses.replace(one, steps=count)
+        for one, count in zip(record.epochs, steps, strict=True)
+    )
+    job = dataclasses.replace(record.job, cardinality=cardinality, steps_per_epoch=asked)
+
+    found = gather(dataclasses.replace(record, epochs=epochs, job=job)).pass_steps
+
+    assert isinstance(found, Missing) if expected is None else found == expected

@@ -49,7 +49,7 @@ def random_map(name: str = "flip", **fields: Any) -> Any:
     return serial_map(1, name, 80.0, traits=traits, **fields)
 
 
-def listed(*, memory: int = 2**33, cardinality: int = 1000) -> Evidence:
+def listed(*, memory: int = 2**33, cardinality: int = 1000, **fields: Any) -> Evidence:
     return chain(
         mapped(1, "decode", 80.0),
         stage(2, "shuffle", cost_ms=0.5, elements_per_step=128.0, traits=RANDOM),
@@ -57,6 +57,7 @@ def listed(*, memory: int = 2**33, cardinality: int = 1000) -> Evidence:
         prefetch(4),
         job=job(batch_size=128, cardinality=cardinality),
         environment=environment(memory_limit_bytes=memory),
+        **fields,
     )
 
 
@@ -478,3 +479,12 @@ def test_the_articles_pipeline_has_eight_stages_between_files_and_step() -> None
         "augment",
         "prefetch",
     ]
+
+
+def test_a_whole_epoch_tells_how_much_there_is_where_the_data_set_does_not() -> None:
+    (told,) = ask("cache", listed(cardinality=-2, pass_steps=1000))
+    (known,) = ask("cache", listed(cardinality=1000))
+    assert told.cost == known.cost
+    assert ask("cache", listed(cardinality=-2, pass_steps=1000, memory=2**20)) == []
+    (open_end,) = ask("cache", listed(cardinality=-2, pass_steps=Missing("no epoch ended")))
+    assert open_end.cost.endswith("how many there are is not known")

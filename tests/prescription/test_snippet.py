@@ -170,3 +170,82 @@ def test_python_in_processes_is_started_by_spawn() -> None:
     (one,) = ask("processes", evidence, finding("processes"))
     assert 'get_context("spawn")' in one.snippet
     assert "pool.submit(load, *element)" in one.snippet
+
+
+WITHIN_A_MAP = {
+    "python_functions": ("augment_np (train.py:6)",),
+    "traits": {"op_types": ("EagerPyFunc", "Placeholder")},
+}
+"""A map ``augment`` that calls ``tf.py_function(augment_np, ...)``."""
+
+
+@pytest.mark.parametrize("behind", [(), (serial_map(2, "crop", 1.0),)])
+def test_processes_run_the_python_function_inside_the_map_not_the_map(
+    behind: tuple[Any, ...],
+) -> None:
+    stages = [source(0), python_map(1, "augment", 80.0, **WITHIN_A_MAP), *behind, batch(3)]
+    evidence = run(stages, cpu_step_s=0.085, cpu_held_s=0.005)
+    (one,) = ask("processes", evidence, finding("processes"))
+    handed = "pool.submit(augment_np, " if behind else "pool.map(augment_np, "
+    assert handed in one.snippet
+    # Types and shapes stay those of the user's own call within the map.
+    assert "output_types" not in one.snippet
+    assert one.snippet.endswith("dataset = dataset.map(augment, num_parallel_calls=2)")
+    words = one.snippet.replace("\n#", "")
+    assert "augment_np (train.py:6) has to stand at the top level of a module of its own" in words
+    assert 'under if __name__ == "__main__"' in words
+    assert "take .numpy() out of augment_np" in words
+
+
+def test_python_without_a_name_gets_a_stand_in() -> None:
+    load = python_map(1, "load", 80.0, python_functions=("lambda (train.py:6)",))
+    evidence = run([source(0), load, batch(2)], cpu_step_s=0.085, cpu_held_s=0.005)
+    (one,) = ask("processes", evidence, finding("processes"))
+    assert "pool.map(your_python_function, " in one.snippet
+    assert ".numpy()" not in one.snippet
+
+
+@pytest.mark.parametrize(
+    ("spec", "types", "shapes"),
+    [
+        (
+            "(float32[48,48,3], int64[])",
+            "[tf.float32, tf.int64]",
+            "lambda part_0, part_1: "
+            "(tf.ensure_shape(part_0, [48, 48, 3]), tf.ensure_shape(part_1, []))",
+        ),
+        ("(float32[?,2],)", "[tf.float32]", "lambda part_0: (tf.ensure_shape(part_0, [None, 2]),)"),
+        ("uint8[4]", "tf.uint8", "lambda part_0: tf.ensure_shape(part_0, [4])"),
+        (
+            "(string[...], int64[])",
+            "[tf.string, tf.int64]",
+            "(part_0, tf.ensure_shape(part_1, []))",
+        ),
+        ("(string[...])", "[tf.string]", ""),
+        ("{image: uint8[4]}", "", ""),
+        ("((uint8[4], uint8[]), int64[])", "", ""),
+        ("ragged int64[?,?]", "", ""),
+        ("", "", ""),
+    ],
+)
+def test_types_and_shapes_are_those_of_a_flat_element(spec: str, types: str, shapes: str) -> None:
+    given = python_map(1, "load", 80.0, element_spec=spec)
+    assert snippet.output_types(given) == types
+    assert shapes in snippet.ensured_shapes(given)
+    assert bool(shapes) is bool(snippet.ensured_shapes(given))
+
+
+def test_shapes_of_batches_have_one_more_dimension() -> None:
+    given = python_map(1, "load", 80.0, element_spec="(float32[2], int64[])")
+    assert "(part_0, [None, 2]), tf.ensure_shape(part_1, [None])" in snippet.ensured_shapes(
+        given, batched=True
+    )
+
+
+def test_python_mapped_itself_in_processes_has_its_types_and_shapes() -> None:
+    load = python_map(1, "load", 80.0, element_spec="(float32[2], int64[])")
+    evidence = run([source(0), load, batch(2)], cpu_step_s=0.085, cpu_held_s=0.005)
+    (one,) = ask("processes", evidence, finding("processes"))
+    assert "tf.numpy_function(in_processes, element, [tf.float32, tf.int64])" in one.snippet
+    assert one.snippet.endswith(snippet.ensured_shapes(load, batched=True))
+    assert "output_types" not in one.snippet

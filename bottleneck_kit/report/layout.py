@@ -167,7 +167,9 @@ class Layout:
             chosen = " · ".join(f"{name} {count(v)}" for name, v in evidence.autotune.items())
             yield self.paragraph(f"AUTOTUNE chose: {chosen}", style="dim")
         reachable = evidence.reachable_step_s
-        if isinstance(reachable, Measurement) and evidence.limited_by:
+        # Where input holds nothing back, the difference to the held batch is nothing to tune.
+        input_holds_back = self.report.verdict.kind in ("input_bound", "mixed")
+        if input_holds_back and isinstance(reachable, Measurement) and evidence.limited_by:
             yield self.paragraph(
                 f"tuning this machine could reach {format_seconds(reachable.value)} a step; "
                 f"what limits it then: {evidence.limited_by}",

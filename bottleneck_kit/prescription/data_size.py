@@ -18,16 +18,21 @@ def elements_in_a_pass(
     without end tells nothing.
     """
     job = evidence.job
-    if isinstance(job.cardinality, Missing) or job.cardinality < 0:
-        used, steps = elements_per_step(place), evidence.pass_steps
-        return None if used is None or isinstance(steps, Missing) else used * steps
+    counted = not isinstance(job.cardinality, Missing) and job.cardinality >= 0
+    batches = job.cardinality if counted else evidence.pass_steps
+    if isinstance(batches, Missing):
+        return None
     batches_at = next((i for i, one in enumerate(line) if one.stage.kind in BATCHING), len(line))
     position = next(i for i, one in enumerate(line) if one.stage.index == place.stage.index)
     if position >= batches_at or batches_at == len(line):
-        return float(job.cardinality)
+        return float(batches)
+    if not counted:
+        # A filter may stand behind it, so that a batch is made of more than its own elements.
+        used = elements_per_step(place)
+        return None if used is None else used * batches
     if isinstance(job.batch_size, Missing):
         return None
-    return float(job.cardinality) * job.batch_size
+    return float(batches) * job.batch_size
 
 
 def bytes_in_a_pass(

@@ -488,3 +488,16 @@ def test_a_whole_epoch_tells_how_much_there_is_where_the_data_set_does_not() -> 
     assert ask("cache", listed(cardinality=-2, pass_steps=1000, memory=2**20)) == []
     (open_end,) = ask("cache", listed(cardinality=-2, pass_steps=Missing("no epoch ended")))
     assert open_end.cost.endswith("how many there are is not known")
+
+
+def test_a_whole_epoch_counts_batches_where_the_batch_has_no_cost_of_its_own() -> None:
+    evidence = chain(
+        mapped(1, "decode", 80.0),
+        batch(2, None),
+        job=job(batch_size=128, cardinality=-2),
+        environment=environment(memory_limit_bytes=2**33),
+        pass_steps=10,
+    )
+    (one,) = ask("cache", evidence)
+    assert one.stage == 2
+    assert one.cost == "memory: 3.75 MiB"

@@ -188,6 +188,61 @@ def validated() -> dict[str, Any]:
     return {"x": unseeded(), "validation_data": seeded()}
 
 
+class OwnTrainFunction(keras.Model):
+    """Takes several batches a call, as models with a critic do, and counts its calls in Python."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.dense = keras.layers.Dense(1)
+        self.calls = 0
+
+    def call(self, x: Any) -> Any:
+        return self.dense(x)
+
+    def make_train_function(self, force: bool = False) -> None:
+        @tf.function
+        def several(iterator: Any) -> Any:
+            for _ in range(3):
+                logs = self.train_step(next(iterator))
+            return logs
+
+        def train(iterator: Any) -> Any:
+            self.calls += 1
+            if self.calls % 3 == 0:
+                self.optimizer.learning_rate *= 0.5
+            return several(iterator)
+
+        self.train_function = train
+
+
+class OwnLoss(keras.Model):
+    """Needs no target: elements hold None in its place."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.dense = keras.layers.Dense(1)
+
+    def call(self, x: Any) -> Any:
+        y = self.dense(x)
+        self.add_loss(tf.reduce_mean(y**2))
+        return y
+
+
+def compiled(kind: Callable[[], Any], **options: Any) -> Callable[[], Any]:
+    def make() -> Any:
+        model = kind()
+        model.compile("adam", **options)
+        return model
+
+    return make
+
+
+def drawing_activation() -> Any:
+    return sequential(
+        keras.layers.Dense(4, activation=lambda x: x + np.random.normal()), run_eagerly=True
+    )
+
+
 CASES: dict[str, tuple[Callable[..., Any], Callable[[], Any], bool]] = {
     # name -> model, data, whether the probe gives a figure
     "seeded shuffle": (dropout, seeded, True),
@@ -223,7 +278,10 @@ CASES: dict[str, tuple[Callable[..., Any], Callable[[], Any], bool]] = {
         unseeded,
         False,
     ),
+    "eager with the user's activation": (drawing_activation, unseeded, False),
     "own train step": (own_train_step, unseeded, True),
+    "own train function": (compiled(OwnTrainFunction, loss="mse"), infinite, False),
+    "no target": (compiled(OwnLoss), lambda: unseeded().map(lambda x, y: (x, None)), True),
     "kernel noise": (lambda: sequential(KernelNoise()), unseeded, True),
     "generator noise": (lambda: sequential(GeneratorNoise()), unseeded, True),
     "batch normalization": (

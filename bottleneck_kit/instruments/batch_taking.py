@@ -128,9 +128,9 @@ def bytes_of(batch: Any) -> int:
     """Gives the bytes of a batch's tensors; strings count as eight bytes each."""
     total = 0
     for tensor in tf.nest.flatten(batch, expand_composites=True):
-        shape = getattr(tensor, "shape", None)
-        count = shape.num_elements() if shape is not None else None
-        total += (count or 0) * (tensor.dtype.size or 8)
+        if not tf.is_tensor(tensor):  # an element may hold None
+            continue
+        total += (tensor.shape.num_elements() or 0) * (tensor.dtype.size or 8)
     return total
 
 

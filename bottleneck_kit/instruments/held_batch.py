@@ -124,7 +124,8 @@ def _probe(
             functions = train_function.tf_functions(train)
         traces = train_function.trace_counts(functions)
         wait_for_quiet(budget.quiet_s)
-        call_s, cpu_s = _time(train, feed, budget)
+        with python_randomness_kept():
+            call_s, cpu_s = _time(train, feed, budget)
         if train_function.trace_counts(functions) != traces:
             return Missing("the train function was traced again for the held batch")
     finally:

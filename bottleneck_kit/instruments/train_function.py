@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -53,6 +54,16 @@ def takes_list(function: Any) -> bool:
     """
     names = getattr(getattr(function, "__code__", None), "co_freevars", ())
     return "multi_step_on_iterator" in names and "one_step_on_data" in names
+
+
+def is_keras_own(function: Any) -> bool:
+    """Says whether Keras made this train function.
+
+    One of the user's own (an overridden ``make_train_function``) may take any number of batches
+    a call, and may do in Python what cannot be undone.
+    """
+    inner = getattr(function, "python_function", function)
+    return str(getattr(inner, "__module__", "")).startswith("keras.")
 
 
 def trace_counts(functions: list[Any]) -> list[int]:
@@ -140,12 +151,45 @@ def reason_against_eager(model: Any, parts: list[Any]) -> str:
     if "train_step" in vars(model):
         return "run_eagerly=True with a train_step of the user's own could not be undone"
     for part in parts:
-        if part is None or isinstance(part, str):
-            continue
-        kind = part if hasattr(part, "__qualname__") else type(part)
-        if not str(kind.__module__).startswith("keras.") or kind is keras.layers.Lambda:
-            return (
-                f"run_eagerly=True, and what {kind.__name__} does in Python could not be undone "
-                "after a probe"
-            )
+        kind = _kind_of(part)
+        if kind is not None and (not _is_kerass(kind) or kind is keras.layers.Lambda):
+            return _eager_reason(kind)
+        for attached in _attached_to(part):
+            if not _is_kerass(attached):
+                return _eager_reason(attached)
     return ""
+
+
+_HARMLESS = {"keras", "tensorflow", "numpy", "ml_dtypes", "bottleneck_kit"}
+"""Packages whose objects a part of Keras may hold without running the user's Python."""
+
+
+def _kind_of(part: Any) -> Any:
+    """Gives the function itself, or the class of an object; None for a name or nothing."""
+    if part is None or isinstance(part, str):
+        return None
+    return part if hasattr(part, "__qualname__") else type(part)
+
+
+def _is_kerass(kind: Any) -> bool:
+    return str(kind.__module__).startswith("keras.")
+
+
+def _attached_to(part: Any) -> Iterator[Any]:
+    """Gives what hangs on a part and may run Python of the user's: activations, schedules, ..."""
+    for value in getattr(part, "__dict__", {}).values():
+        for item in value if isinstance(value, (list, tuple)) else (value,):
+            kind = _kind_of(item)
+            if kind is None:
+                continue
+            package = str(kind.__module__).split(".")[0]
+            plain = package in sys.stdlib_module_names and not callable(item)
+            if package not in _HARMLESS and not plain:
+                yield kind
+
+
+def _eager_reason(kind: Any) -> str:
+    return (
+        f"run_eagerly=True, and what {kind.__name__} does in Python could not be undone after a "
+        "probe"
+    )

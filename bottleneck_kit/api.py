@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import keras
@@ -31,7 +32,7 @@ def diagnose(model: keras.Model, dataset: Any, steps: int = 50) -> Report:
     Runs ``steps`` real training steps, times the train function on one held batch, and puts the
     model back: weights, optimizer, metrics, random state of layers, to the bit. What cannot be
     put back is the position of the dataset: a shuffle, a generator or a random map of it has
-    moved on. The report says so.
+    moved on; and what the train step does in Python. The report says so.
 
     Args:
         model: A compiled Keras model. A Sequential that is not built is built by this; call a
@@ -81,7 +82,12 @@ def diagnose(model: keras.Model, dataset: Any, steps: int = 50) -> Report:
             received=state.reason,
             do="It was trained for the steps of this diagnosis: make it anew.",
         )
-    return callback.report
+    report = callback.report
+    if state.not_put_back:
+        note = f"Not put back, beside the dataset's position: {state.not_put_back}."
+        record = replace(report.record, notes=(*report.record.notes, note))
+        report = replace(report, record=record)
+    return report
 
 
 class _DiagnosingCallback(BottleneckCallback):

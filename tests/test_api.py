@@ -86,6 +86,18 @@ def test_the_report_has_the_ideal_and_says_what_moved_on(tiny_model, tiny_datase
     assert any("shuffles" in note for note in report.notes)
 
 
+def test_what_the_step_does_in_python_is_said_not_to_be_put_back(tiny_model, tiny_dataset) -> None:
+    seen = []
+
+    def count(x):
+        seen.append(1)
+        return x
+
+    layer = keras.layers.Dense(4, activation=count)
+    report = bk.diagnose(tiny_model(layers=(layer,), run_eagerly=True), tiny_dataset(), steps=10)
+    assert any("Not put back" in note and "count" in note for note in report.notes)
+
+
 def test_a_short_dataset_is_run_through_again(tiny_model, tiny_dataset, recwarn) -> None:
     report = bk.diagnose(tiny_model(), tiny_dataset(), steps=23)
     assert report.record.steps.steps == 25

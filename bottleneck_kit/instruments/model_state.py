@@ -12,6 +12,7 @@ from bottleneck_kit.instruments.fit_hook import FitHook, global_seed_variable, p
 from bottleneck_kit.instruments.fit_listener import FitListener
 from bottleneck_kit.instruments.saved_variables import SavedVariables, keras_variables
 from bottleneck_kit.pipeline import traced_functions
+from bottleneck_kit.records.measurement import present
 
 
 class ModelState(FitListener):
@@ -26,10 +27,12 @@ class ModelState(FitListener):
 
     Attributes:
         reason: Why nothing could be copied; "" where all could.
+        not_put_back: What the train step changes beside variables; "" where that is nothing.
     """
 
     def __init__(self, model: Any) -> None:
         self.reason = ""
+        self.not_put_back = ""
         self._model = model
         self._kept = {
             name: getattr(model, name, None)
@@ -51,6 +54,8 @@ class ModelState(FitListener):
             if not self._model.optimizer.built:
                 self._model.optimizer.build(self._model.trainable_variables)
             self._copy(_variables_of_parts(self._model))
+            parts = python_parts(self._model)
+            self.not_put_back = train_function.reason_against_eager(self._model, parts)
         elif self._model.built:
             # Told before the first step, while there is nothing to undo, where memory is short.
             self._copy(())
@@ -70,6 +75,11 @@ class ModelState(FitListener):
             for concrete in traced_functions.concrete_functions(function)
             for variable in traced_functions.graph_variables(concrete)
         )
+        graph = train_function.read_graph(functions)
+        if not present(graph):
+            self.not_put_back = graph.reason
+        elif not train_function.is_keras_own(hook.train_function):
+            self.not_put_back = "the model has a train function of its own"
 
     def _runs_eagerly(self) -> bool:
         return bool(self._model.run_eagerly) or tf.config.functions_run_eagerly()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import functools
 import threading
 import time
 import weakref
@@ -19,6 +20,9 @@ from bottleneck_kit.records.measurement import Missing
 
 TAKE_AT = 1
 """Execution whose batches are taken: the second. The first traces and may be the only one."""
+
+CONCLUDE_WITHIN_S = 10.0
+"""Seconds a process that ends waits for a report that is being made."""
 
 UNSEEN = "interrupted or failed outside the train function"
 
@@ -65,6 +69,7 @@ class FitHook:
         self._raised: str | None = None
         self._wrapper: _Wrapper | None = None
         self._lock = threading.Lock()
+        self._concluded = threading.Event()
         self._entered_cpu_s = 0.0
         self._functions: list[Any] = []
         try:
@@ -104,7 +109,12 @@ class FitHook:
 
     def want_held_batch(self) -> None:
         """Asks for the batches of the second execution; before the first one."""
-        if not self._wants_batch and self.executions <= TAKE_AT:
+        if not train_function.is_keras_own(self.train_function):
+            self.held = Missing(
+                "the model has a train function of its own: how many batches it takes a call, and "
+                "what it does besides, is not known"
+            )
+        elif not self._wants_batch and self.executions <= TAKE_AT:
             self._wants_batch = True
             self.held = Missing("fewer than two executions were seen")
 
@@ -161,7 +171,7 @@ class FitHook:
             self.failures["fit watch"] = self.watch.failure
         _HELD[id(self._model)] = self
         # An uncaught exception may end the process before the watch has looked.
-        atexit.register(self._on_gone)
+        atexit.register(self._at_exit)
 
     def _take_off(self) -> None:
         wrapper = self._wrapper
@@ -183,14 +193,22 @@ class FitHook:
             self.ended = ended
             self._take_off()
             _HELD.pop(id(self._model), None)
-        atexit.unregister(self._on_gone)
-        self._complete_last()
-        self._tell("on_fit_end", ended)
-        self._listeners.clear()
+        try:
+            self._complete_last()
+            self._tell("on_fit_end", ended)
+            self._listeners.clear()
+        finally:
+            self._concluded.set()
+            atexit.unregister(self._at_exit)
         self.watch.stop()
 
     def _on_gone(self) -> None:
         self._finish(self._how_it_ended())
+
+    def _at_exit(self) -> None:
+        """Ends the hook, or lets the watch finish doing so: its thread dies with the process."""
+        self._on_gone()
+        self._concluded.wait(timeout=CONCLUDE_WITHIN_S)
 
     def _how_it_ended(self) -> str:
         return self._raised or UNSEEN
@@ -317,11 +335,9 @@ class FitHook:
 class _Wrapper:
     """Stands in the place of a train function; once its hook is gone it only passes through."""
 
-    __slots__ = ("__wrapped__", "hook")
-
     def __init__(self, hook: FitHook, original: Any) -> None:
+        functools.update_wrapper(self, original, updated=())  # its name and documentation, too
         self.hook: FitHook | None = hook
-        self.__wrapped__ = original
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
         hook = self.hook

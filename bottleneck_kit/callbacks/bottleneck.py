@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numbers
+import os
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +19,8 @@ from bottleneck_kit.instruments.job_reader import is_first_process
 from bottleneck_kit.records import codec
 from bottleneck_kit.records.run_record import RunRecord
 from bottleneck_kit.report.report import Report
+
+LEAST_INTERVAL_S, MOST_INTERVAL_S = 0.01, 3600.0
 
 # The first word is said once so many steady steps are in.
 FIRST_WORD_STEPS = 30
@@ -76,11 +80,18 @@ class BottleneckCallback(keras.callbacks.Callback):
                 received=f"report={report!r}",
                 do="Use None for silence; callback.report holds the report in both cases.",
             )
-        if not _is_positive(sample_interval_s):
+        if not _is_interval(sample_interval_s):
             raise InvalidArgumentError(
-                expected="sample_interval_s to be a number of seconds above 0",
+                expected=f"sample_interval_s to be a number of seconds from {LEAST_INTERVAL_S:g} "
+                f"to {MOST_INTERVAL_S:g}",
                 received=f"{sample_interval_s!r}",
                 do="Leave it out for four samples a second.",
+            )
+        if log_dir is not None and not (isinstance(log_dir, (str, os.PathLike)) and str(log_dir)):
+            raise InvalidArgumentError(
+                expected="log_dir to be the path of a folder, or None",
+                received=f"{log_dir!r}",
+                do='Write log_dir="logs", or leave it out to save nothing.',
             )
         # Made absolute now: a script may change its folder while it trains.
         self._log_dir = None if log_dir is None else Path(log_dir).absolute()
@@ -128,7 +139,10 @@ class BottleneckCallback(keras.callbacks.Callback):
     @harmless
     def on_train_begin(self, logs: Any = None) -> None:
         """Starts the instruments."""
-        if self._recorder is not None:  # an earlier fit was cut off and nobody noticed yet
+        if self._recorder is not None:
+            if self._recorder.is_in_fit():
+                return  # twice in one list of callbacks, or in a fit within this one
+            # An earlier fit was cut off and nobody noticed yet.
             self._recorder.on_fit_end("interrupted")
         self.failures.clear()
         self._looks_left, self._next_look = _LOOKS, FIRST_WORD_STEPS + 5
@@ -137,7 +151,8 @@ class BottleneckCallback(keras.callbacks.Callback):
             self.model,
             probe=self._probe,
             epochs=int(params.get("epochs") or 1),
-            steps_per_epoch=params.get("steps"),
+            # NumPy's integers are no JSON.
+            steps_per_epoch=None if params.get("steps") is None else int(params["steps"]),
             sample_interval_s=self._sample_interval_s,
             origin=self._origin,
             notes=self._notes,
@@ -200,8 +215,7 @@ class BottleneckCallback(keras.callbacks.Callback):
         report = _report(recorder.freeze())
         if report.evidence.steady_steps >= FIRST_WORD_STEPS:
             self._looks_left = 0
-            # Keras' progress bar leaves the cursor in its line.
-            print(f"\n{report.headline()}", flush=True)
+            report.print_headline()
         recorder.report_s += time.perf_counter() - began_s
 
     @harmless
@@ -237,7 +251,7 @@ class BottleneckCallback(keras.callbacks.Callback):
             return record
         try:
             self.saved_to = codec.save(record, _free_name(self._log_dir))
-        except OSError as error:
+        except (OSError, TypeError, ValueError) as error:
             reason = f"{type(error).__name__}: {error}"
             logger.warning("bottleneck_kit: the record could not be saved (%s)", reason)
             return replace(record, unavailable={**record.unavailable, "saved record": reason})
@@ -275,5 +289,7 @@ def _free_name(folder: Path) -> Path:
     return path
 
 
-def _is_positive(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0
+def _is_interval(value: Any) -> bool:
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        return False
+    return LEAST_INTERVAL_S <= float(value) <= MOST_INTERVAL_S

@@ -51,6 +51,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         0 where it was done, 2 where the input was off (with one message on standard error),
         130 after Ctrl-C, 141 where the reader of a pipe left.
     """
+    if sys.stdout is None:  # closed by the shell: there is nobody to read
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     try:
         code = _run(argv)
         sys.stdout.flush()
@@ -64,6 +66,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         _forget_standard_output()
         return EXIT_PIPE_CLOSED
+    except OSError as error:  # a full disk behind standard output, mostly
+        _forget_standard_output()
+        print(f"bottleneck-kit: the output could not be written ({error})", file=sys.stderr)
+        return EXIT_BAD_INPUT
 
 
 def _run(argv: Sequence[str] | None) -> int:

@@ -191,6 +191,10 @@ class FitRecorder(FitListener):
         """How many executions were seen."""
         return self._steps.executions
 
+    def is_in_fit(self) -> bool:
+        """Says whether the fit it listens to is still on the calling thread's stack."""
+        return self.hook.ended is None and not self.hook.watch.is_gone()
+
     def freeze(self) -> RunRecord:
         """Gives the record of what was seen so far."""
         pipeline = self._pipeline()

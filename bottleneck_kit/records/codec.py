@@ -137,7 +137,7 @@ def load(path: str | Path) -> RunRecord:
         RecordError: The file is not there, cannot be read, or holds no record.
     """
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = Path(path).read_text(encoding="utf-8-sig")
     except (OSError, ValueError) as error:  # ValueError: not UTF-8, or no path at all
         reason = getattr(error, "strerror", None) or str(error)
         raise RecordError(

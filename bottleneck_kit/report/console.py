@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from rich.console import Console, RenderableType
 
@@ -14,6 +14,9 @@ from bottleneck_kit.report.plain_text import to_encoding
 
 if TYPE_CHECKING:
     from bottleneck_kit.report.report import Report
+
+_LITERAL: dict[str, Any] = {"highlight": False, "markup": False, "emoji": False}
+"""Paths and names are the user's: square brackets and colons in them are no markup."""
 
 MOST_COLUMNS = 120
 """Wider lines are hard to read back to their beginning."""
@@ -37,7 +40,7 @@ def show(
     On a terminal or in a notebook it is coloured; elsewhere it is plain text without trailing
     blanks, in whatever encoding the file has.
     """
-    console = Console(file=file, width=width, highlight=False)
+    console = Console(file=file, width=width, **_LITERAL)
     columns = width or min(console.width, MOST_COLUMNS)
     if console.is_jupyter or (console.is_terminal and console.encoding.startswith("utf")):
         console.width = columns
@@ -54,9 +57,7 @@ def render_text(report: Report, *, width: int, full: bool = False) -> str:
 
 def render_html(report: Report, *, width: int, full: bool = False) -> str:
     """Gives the report as a block of HTML for a notebook, on the notebook's own background."""
-    console = Console(
-        file=io.StringIO(), width=width, record=True, force_jupyter=False, highlight=False
-    )
+    console = Console(file=io.StringIO(), width=width, record=True, force_jupyter=False, **_LITERAL)
     console.print(Layout(report, width, full).whole(), crop=False)
     frame = '<pre style="overflow-x:auto;line-height:1.35;font-family:monospace">{code}</pre>'
     return console.export_html(inline_styles=True, code_format=frame)
@@ -64,7 +65,7 @@ def render_html(report: Report, *, width: int, full: bool = False) -> str:
 
 def _as_text(renderable: RenderableType, columns: int) -> str:
     console = Console(
-        file=io.StringIO(), width=columns, color_system=None, force_jupyter=False, highlight=False
+        file=io.StringIO(), width=columns, color_system=None, force_jupyter=False, **_LITERAL
     )
     with console.capture() as capture:
         console.print(renderable, crop=False)

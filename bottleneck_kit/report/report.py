@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,6 +14,7 @@ from bottleneck_kit.records.evidence import Evidence, StageEvidence
 from bottleneck_kit.records.plan import Plan, Prescription
 from bottleneck_kit.records.run_record import RunRecord
 from bottleneck_kit.report.json_format import report_to_dict
+from bottleneck_kit.report.plain_text import to_encoding
 from bottleneck_kit.report.wording import headline, notes_of
 
 PLAIN_WIDTH = 100
@@ -107,6 +109,14 @@ class Report:
         from bottleneck_kit.report.console import print_report
 
         print_report(self, file=file, width=width, full=full)
+
+    def print_headline(self) -> None:
+        """Prints the one line on a line of its own, in the encoding standard output has."""
+        # Keras' progress bar leaves the cursor in its line.
+        target = sys.stdout
+        encoding = getattr(target, "encoding", None) or "utf-8"
+        target.write(to_encoding(f"\n{self.headline()}\n", encoding))
+        target.flush()
 
     def __str__(self) -> str:
         from bottleneck_kit.report.console import render_text

@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import json
 import logging
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -231,6 +233,50 @@ def test_two_in_one_fit_both_report(tiny_model, endless) -> None:
     assert kit_threads() == []
 
 
+def test_twice_in_one_list_is_once(tiny_model, endless) -> None:
+    callback = BottleneckCallback(report=None)
+    tiny_model().fit(endless, steps_per_epoch=20, verbose=0, callbacks=[callback, callback])
+    assert [report.record.ended for report in callback.reports] == ["completed"]
+    assert callback.record.steps.steps == 20
+
+
+def test_numpys_numbers_are_numbers(tiny_model, endless, tmp_path) -> None:
+    callback = BottleneckCallback(log_dir=tmp_path, report=None, sample_interval_s=np.float32(0.1))
+    tiny_model().fit(endless, steps_per_epoch=np.int64(10), verbose=0, callbacks=[callback])
+    assert codec.load(callback.saved_to).job.steps_per_epoch == 10
+
+
+ENDS_AT_ONCE = """
+import sys, keras, numpy as np, tensorflow as tf, bottleneck_kit as bk
+x = np.zeros((64, 4), "float32")
+model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+class Break(keras.callbacks.Callback):
+    def on_train_batch_end(self, batch, logs=None):
+        if batch == 5:
+            raise ValueError
+try:
+    model.fit(x, x[:, 0], batch_size=4, verbose=0,
+              callbacks=[bk.BottleneckCallback(log_dir=sys.argv[1]), Break()])
+except ValueError:
+    pass
+import time; time.sleep(0.06)
+"""
+
+
+def test_a_process_that_ends_right_after_an_aborted_fit_still_reports(tmp_path) -> None:
+    result = subprocess.run(
+        [sys.executable, "-c", ENDS_AT_ONCE, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+        cwd=Path(__file__).parent.parent.parent,
+    )
+    assert codec.load(tmp_path / "record.json").ended != "completed"
+    assert "the record:" in result.stdout
+
+
 def test_evaluate_and_predict_say_that_they_do_not_train(tiny_model, tiny_dataset, caplog) -> None:
     callback = BottleneckCallback()
     model = tiny_model()
@@ -260,6 +306,11 @@ def test_train_on_batch_is_explained(tiny_model, tiny_arrays) -> None:
         {"sample_interval_s": "often"},
         {"sample_interval_s": True},
         {"sample_interval_s": float("nan")},
+        {"sample_interval_s": float("inf")},
+        {"sample_interval_s": 1e-9},
+        {"log_dir": 5},
+        {"log_dir": ""},
+        {"log_dir": b"logs"},
     ],
 )
 def test_an_argument_that_is_off_is_refused_at_once(arguments) -> None:

@@ -160,3 +160,18 @@ def test_ascii_output_is_no_failure() -> None:
 
     assert process.returncode == 0, process.stderr
     assert process.stdout.isascii()
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full on this system")
+def test_a_full_disk_behind_the_output_is_one_message() -> None:
+    with open("/dev/full", "w") as full:
+        result = subprocess.run(
+            [sys.executable, "-m", "bottleneck_kit", "rules"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+        )
+    assert result.returncode == 2
+    assert result.stderr.startswith("bottleneck-kit: the output could not be written")
+    assert "Traceback" not in result.stderr

@@ -250,3 +250,16 @@ def test_no_text_and_no_width_breaks_a_report(
 
     assert console.render_text(report, width=width, full=True)
     assert console.render_html(report, width=width)
+
+
+def test_square_brackets_in_a_path_are_no_markup() -> None:
+    report = archetypes.input_bound()
+    stages = tuple(
+        dataclasses.replace(
+            one, stage=dataclasses.replace(one.stage, file="/run [/bold] [red]/it's :smile:.py")
+        )
+        for one in report.evidence.stages
+    )
+    evidence = dataclasses.replace(report.evidence, stages=stages)
+    text = console.render_text(dataclasses.replace(report, evidence=evidence), width=120)
+    assert "[/bold] [red]/it's :smile:.py" in text

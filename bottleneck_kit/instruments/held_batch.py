@@ -24,6 +24,9 @@ LEAST_STEPS = 3
 MOST_S = 10.0
 MOST_SHARE_OF_FIT = 0.02
 
+WARM_UP_SHARE = 1 / 3
+"""Share of the timed executions, the first ones, that are cut as warm-up."""
+
 # The pipeline is given this long to fill its buffers and rest, before the probe takes the cores.
 MOST_QUIET_S = 2.0
 MOST_QUIET_SHARE_OF_FIT = 0.2
@@ -200,7 +203,9 @@ def _time(
         cpu_s.append(now_cpu_s - last_cpu_s)
         last_s, last_cpu_s, logs = now_s, now_cpu_s, following
     _wait_for(logs)
-    return call_s, cpu_s
+    # The first ones find cold caches and sleeping threads: they took up to a quarter longer.
+    cut = max(0, min(round(WARM_UP_SHARE * len(call_s)), len(call_s) - budget.least))
+    return call_s[cut:], cpu_s[cut:]
 
 
 def _wait_for(logs: Any) -> None:

@@ -10,7 +10,8 @@ class HeldBatchRun:
     """Times of the train function on one batch used again and again: input for free.
 
     Attributes:
-        call_s: Seconds inside the train function for each timed execution, warm-up cut.
+        call_s: Seconds inside the train function for each timed execution; the first third is
+            cut as warm-up.
         cpu_s: CPU seconds of the whole process for each of them.
         steps_per_execution: Batches in each of them.
         function: "own" where the fit's own compiled function was timed, "fresh" where a

@@ -84,7 +84,7 @@ def test_the_train_function_is_timed_thirty_steps_at_most(
     tiny_model: Make, tiny_dataset: Make
 ) -> None:
     result = probe(tiny_model(), tiny_dataset(24)).result
-    assert len(result.call_s) == len(result.cpu_s) == 30
+    assert len(result.call_s) == len(result.cpu_s) == 20  # of 30, the first third warms up
     assert min(result.call_s) > 0
     assert result.function == "own"
     assert result.batch_bytes == 8 * 5 * 4
@@ -112,7 +112,7 @@ def test_the_budget_of_time_ends_the_probe(tiny_model: Make, tiny_dataset: Make)
 def test_an_execution_of_several_steps_is_one_entry(tiny_model: Make, tiny_dataset: Make) -> None:
     result = probe(tiny_model(steps_per_execution=4), tiny_dataset(80)).result
     assert result.steps_per_execution == 4
-    assert len(result.call_s) == 7
+    assert len(result.call_s) == 5  # of 7
 
 
 def test_a_fit_of_one_execution_has_no_held_batch(tiny_model: Make, tiny_dataset: Make) -> None:

@@ -19,7 +19,7 @@ import tensorflow as tf
 from bottleneck_kit import BottleneckCallback
 from bottleneck_kit.callbacks import bottleneck
 from bottleneck_kit.errors import InvalidArgumentError, NothingRecordedError
-from bottleneck_kit.instruments import fit_recorder
+from bottleneck_kit.instruments import fit_hook, fit_recorder
 from bottleneck_kit.records import codec
 from bottleneck_kit.records.measurement import Missing, present
 
@@ -323,6 +323,46 @@ def test_a_callback_can_be_copied_before_its_first_fit(tiny_model, tiny_dataset)
     callback = copy.deepcopy(BottleneckCallback(report=None))
     tiny_model().fit(tiny_dataset(), verbose=0, callbacks=[callback])
     assert callback.record.steps.steps == 5
+
+
+def test_a_train_function_replaced_in_mid_fit_is_named_and_left(tiny_model, endless) -> None:
+    class Replaces(keras.callbacks.Callback):
+        def on_epoch_end(self, epoch, logs=None):
+            if epoch == 0:
+                original = self.model.train_function.__wrapped__
+                self.model.train_function = self.own = lambda iterator: original(iterator)
+
+    callback, other = BottleneckCallback(report=None), Replaces()
+    model = tiny_model()
+    model.fit(endless, epochs=3, steps_per_epoch=12, verbose=0, callbacks=[other, callback])
+    assert model.train_function is other.own
+    assert callback.record.steps.steps == 12
+    assert "replaced" in callback.report.unavailable["train function"]
+
+
+def test_an_iterator_that_names_no_dataset_costs_the_stages_only(
+    tiny_model, endless, monkeypatch
+) -> None:
+    monkeypatch.setattr(fit_hook, "dataset_of", lambda iterator: None)
+    callback = BottleneckCallback(report=None)
+    tiny_model().fit(endless, steps_per_epoch=40, verbose=0, callbacks=[callback])
+    assert isinstance(callback.record.pipeline, Missing)
+    assert "names no" in callback.record.pipeline.reason
+    assert present(callback.report.evidence.ideal_step_s)
+    assert callback.report.verdict.kind != "unknown"
+
+
+def test_a_model_proto_that_lost_a_field_costs_the_live_view_only(
+    tiny_model, endless, monkeypatch
+) -> None:
+    monkeypatch.setattr(
+        tf.data.experimental, "get_model_proto", lambda iterator: object(), raising=False
+    )
+    callback = BottleneckCallback(report=None)
+    tiny_model().fit(endless, steps_per_epoch=40, verbose=0, callbacks=[callback])
+    assert isinstance(callback.record.pipeline.live, Missing)
+    assert [stage.kind for stage in callback.record.pipeline.stages][-1] == "repeat"
+    assert present(callback.record.held_batch)
 
 
 FAULTS = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import functools
 import threading
 import time
 import weakref
@@ -16,6 +15,7 @@ from bottleneck_kit.instruments.batch_taking import HeldBatch, train_on_taken
 from bottleneck_kit.instruments.fit_listener import FitListener, OpenExecution
 from bottleneck_kit.instruments.fit_watch import FitWatch
 from bottleneck_kit.instruments.own_time import OwnTime
+from bottleneck_kit.instruments.train_wrapper import TrainWrapper, how_it_ends
 from bottleneck_kit.records.measurement import Missing
 
 TAKE_AT = 1
@@ -67,7 +67,7 @@ class FitHook:
         self._open: OpenExecution | None = None
         self._wants_batch = False
         self._raised: str | None = None
-        self._wrapper: _Wrapper | None = None
+        self._wrapper: TrainWrapper | None = None
         self._lock = threading.Lock()
         self._concluded = threading.Event()
         self._entered_cpu_s = 0.0
@@ -79,7 +79,7 @@ class FitHook:
         self._traces_before = self._traces_seen = self._trace_count()
         self.watch = FitWatch(
             model,
-            train_code=_Wrapper.__call__.__code__,
+            train_code=TrainWrapper.__call__.__code__,
             executions=lambda: self._begun,
             on_gone=self._on_gone,
         )
@@ -158,7 +158,7 @@ class FitHook:
     def _put_on(self) -> None:
         try:
             if callable(self.train_function):
-                self._wrapper = _Wrapper(self, self.train_function)
+                self._wrapper = TrainWrapper(self, self.train_function)
                 self._model.train_function = self._wrapper
             else:
                 self.failures["train function"] = (
@@ -224,7 +224,7 @@ class FitHook:
             "since then may not have been seen, and the new one was left as it is",
         )
 
-    def _run(self, original: Any, iterator: Any) -> Any:
+    def run(self, original: Any, iterator: Any) -> Any:
         """Runs one execution. All of the kit's work in it is guarded, the user's is not."""
         entered_s = time.perf_counter()
         try:
@@ -249,7 +249,7 @@ class FitHook:
             else:
                 logs = original(iterator)
         except BaseException as error:
-            self._raised = _how(error)
+            self._raised = how_it_ends(error)
             raise
         returned_s = time.perf_counter()
         self._traces_seen = self._trace_count()
@@ -332,28 +332,6 @@ class FitHook:
             return []
 
 
-class _Wrapper:
-    """Stands in the place of a train function; once its hook is gone it only passes through."""
-
-    def __init__(self, hook: FitHook, original: Any) -> None:
-        functools.update_wrapper(self, original, updated=())  # its name and documentation, too
-        self.hook: FitHook | None = hook
-
-    def __call__(self, *arguments: Any, **options: Any) -> Any:
-        hook = self.hook
-        # train_on_batch calls the train function, too, with a Python generator.
-        if hook is None or options or not isinstance(arguments[0], _ITERATORS):
-            return self.__wrapped__(*arguments, **options)
-        return hook._run(self.__wrapped__, arguments[0])
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return getattr(self.__wrapped__, name)
-
-
-_ITERATORS = (tf.data.Iterator, tf.distribute.DistributedIterator)
-
 _HELD: dict[int, FitHook] = {}
 """The hooks in use, by the id of their model, which they keep alive."""
 
@@ -385,16 +363,3 @@ def python_parts(model: Any) -> list[Any]:
 
 def _no_iterator() -> None:
     """Stands for an iterator that was not seen yet."""
-
-
-def _how(error: BaseException) -> str | None:
-    """Says how fit ends if this error leaves the train function; None for an end of data."""
-    cause: BaseException | None = error
-    while cause is not None:
-        # From inside TensorFlow, Ctrl-C surfaces as a SystemError around it.
-        if isinstance(cause, KeyboardInterrupt):
-            return "interrupted"
-        cause = cause.__cause__ or cause.__context__
-    if isinstance(error, StopIteration) or type(error).__name__ == "OutOfRangeError":
-        return None
-    return f"exception {type(error).__name__}"

@@ -15,7 +15,7 @@ from bottleneck_kit.instruments.held_batch import time_held_batch
 from bottleneck_kit.instruments.job_reader import read_job
 from bottleneck_kit.instruments.live_pipeline import LivePipeline
 from bottleneck_kit.instruments.sampler import UtilizationSampler
-from bottleneck_kit.instruments.step_times import EpochsRecorder, StepTimesRecorder
+from bottleneck_kit.instruments.step_times import EpochsRecorder, OpenEpoch, StepTimesRecorder
 from bottleneck_kit.pipeline.costs import fit_costs
 from bottleneck_kit.pipeline.stages import read_options, read_stages
 from bottleneck_kit.records.job import Job
@@ -23,7 +23,7 @@ from bottleneck_kit.records.measurement import Missing, present
 from bottleneck_kit.records.overhead import Overhead
 from bottleneck_kit.records.pipeline import Pipeline
 from bottleneck_kit.records.run_record import RunRecord
-from bottleneck_kit.records.steps import Epoch, Execution
+from bottleneck_kit.records.steps import Execution
 
 # Executions between two readings of the live pipeline. It keeps the last 100 gaps, so that no
 # interval may be over 99; a reading costs 0.2 to 1.3 ms. Young iterators are read more often:
@@ -89,7 +89,7 @@ class FitRecorder(FitListener):
         self._end_s: float | None = None
         self._iterator_first_index = 0
         self._next_read = READ_EVERY_YOUNG
-        self._epoch: _OpenEpoch | None = None
+        self._epoch: OpenEpoch | None = None
         self._epoch_end_s: float | None = None
         self._call_start_s = self._begin_s
         self._call_end_s: float | None = None
@@ -109,7 +109,7 @@ class FitRecorder(FitListener):
     def epoch_begin(self, epoch: int) -> None:
         """Keras begins an epoch."""
         self.hook.epoch_begin(epoch)
-        self._epoch = _OpenEpoch(epoch, time.perf_counter())
+        self._epoch = OpenEpoch(epoch, time.perf_counter())
 
     def epoch_end(self, epoch: int) -> None:
         """Keras has ended an epoch, validation included."""
@@ -348,35 +348,6 @@ class _Value:
 
     def __init__(self, value: Any) -> None:
         self.value = value
-
-
-class _OpenEpoch:
-    """An epoch while it runs."""
-
-    def __init__(self, index: int, began_s: float) -> None:
-        self.index = index
-        self.began_s = began_s
-        self.executions = 0
-        self.steps = 0
-        self.first_call_s: float | None = None
-        self.validation_s = 0.0
-        self.validation_began_s: float | None = None
-
-    def add(self, execution: Execution) -> None:
-        self.executions += 1
-        self.steps += execution.steps
-        if self.first_call_s is None:
-            self.first_call_s = execution.call_s
-
-    def close(self, now_s: float) -> Epoch:
-        return Epoch(
-            index=self.index,
-            duration_s=now_s - self.began_s,
-            executions=self.executions,
-            steps=self.steps,
-            first_call_s=self.first_call_s,
-            validation_s=self.validation_s,
-        )
 
 
 def _layers(model: Any) -> list[Any]:

@@ -104,3 +104,34 @@ class EpochsRecorder:
     def freeze(self) -> tuple[Epoch, ...]:
         """Gives the epochs kept so far."""
         return (*self._first, *self._last)
+
+
+class OpenEpoch:
+    """An epoch while it runs."""
+
+    def __init__(self, index: int, began_s: float) -> None:
+        self.index = index
+        self.began_s = began_s
+        self.executions = 0
+        self.steps = 0
+        self.first_call_s: float | None = None
+        self.validation_s = 0.0
+        self.validation_began_s: float | None = None
+
+    def add(self, execution: Execution) -> None:
+        """Takes one of its executions."""
+        self.executions += 1
+        self.steps += execution.steps
+        if self.first_call_s is None:
+            self.first_call_s = execution.call_s
+
+    def close(self, now_s: float) -> Epoch:
+        """Gives the finished epoch."""
+        return Epoch(
+            index=self.index,
+            duration_s=now_s - self.began_s,
+            executions=self.executions,
+            steps=self.steps,
+            first_call_s=self.first_call_s,
+            validation_s=self.validation_s,
+        )

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from bottleneck_kit.instruments import fit_hook
+from bottleneck_kit.instruments import fit_hook, train_wrapper
 from bottleneck_kit.instruments.fit_hook import UNSEEN, FitHook, FitListener
 from bottleneck_kit.instruments.train_function import takes_list
 from bottleneck_kit.records.measurement import Missing
@@ -93,7 +93,7 @@ class Does(keras.callbacks.Callback):
 
 
 def assert_nothing_is_left(model: Any, original: Any = None) -> None:
-    assert not isinstance(model.train_function, fit_hook._Wrapper)
+    assert not isinstance(model.train_function, train_wrapper.TrainWrapper)
     if original is not None:
         assert model.train_function is original
     assert fit_hook._HELD == {}

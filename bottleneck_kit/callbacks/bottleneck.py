@@ -226,9 +226,10 @@ class BottleneckCallback(keras.callbacks.Callback):
         self._recorder = None
         began_s = time.perf_counter()
         recorder.unavailable.update(self.failures)
-        analysis = analyse(recorder.freeze())
+        record = recorder.freeze()
+        analysis = analyse(record)
         recorder.report_s += time.perf_counter() - began_s
-        record = self._save(recorder.freeze())
+        record = self._save(replace(record, overhead=recorder.overhead()))
         report = Report(
             record=record,
             evidence=analysis.evidence,

@@ -80,6 +80,7 @@ class FitRecorder(FitListener):
         self._options: dict[str, Any] = {}
         self._first_call_s: float | None = None
         self._probe_s = 0.0
+        self._job_at_end: Job | None = None
         self.report_s = 0.0
         self._created_at = datetime.now(timezone.utc).isoformat(timespec="seconds")
         with self._guarded("environment", bare_environment()) as environment:
@@ -198,28 +199,25 @@ class FitRecorder(FitListener):
     def freeze(self) -> RunRecord:
         """Gives the record of what was seen so far."""
         pipeline = self._pipeline()
-        now_s = self._end_s if self._end_s is not None else time.perf_counter()
         with self._guarded("stack samples", Missing("the samples could not be read")) as stack:
             stack.value = self.hook.watch.freeze()
         with self._guarded("utilization", Missing("the samples could not be read")) as sampled:
             sampled.value = self._sampler.freeze()
-        with self._guarded("job", self._bare_job()) as job:
-            job.value = self._job()
         return RunRecord(
             environment=self._environment,
-            job=job.value,
+            job=self._job_at_end or self._job(),
             steps=self._steps.freeze() if self._steps.executions else _no_step(self.hook),
             epochs=self._epochs.freeze(),
             pipeline=pipeline,
             held_batch=self._held_batch,
             stack=stack.value,
             traces=self.hook.traces,
-            overhead=self._overhead(now_s - self._begin_s),
+            overhead=self.overhead(),
             accelerator_emulated_ms=self._emulated_ms,
             origin=self._origin,
             ended=self.ended,
             created_at=self._created_at,
-            fit_s=now_s - self._begin_s,
+            fit_s=self._fit_s(),
             unavailable={**self.hook.failures, **self.unavailable},
             notes=self.notes,
             utilization=sampled.value,
@@ -244,10 +242,7 @@ class FitRecorder(FitListener):
             self._held_batch = held.value
             self._probe_s = time.perf_counter() - began_s
         # The job is read while model and held batch are still there.
-        with self._guarded("job", self._bare_job()) as job:
-            job.value = self._job()
-        self._job = lambda: job.value  # type: ignore[method-assign]
-        self._bare_job = lambda: job.value  # type: ignore[method-assign]
+        self._job_at_end = self._job()
         self._steps.settle()
         self.hook.release()
 
@@ -296,6 +291,11 @@ class FitRecorder(FitListener):
         )
 
     def _job(self) -> Job:
+        with self._guarded("job", self._bare_job()) as job:
+            job.value = self._read_job()
+        return job.value
+
+    def _read_job(self) -> Job:
         held = self.hook.held
         stages = self._stages
         return read_job(
@@ -305,7 +305,7 @@ class FitRecorder(FitListener):
             iterator=self.hook.iterator,
             dataset=self.hook.dataset,
             stages=stages if stages is not None and present(stages) else (),
-            batches=held.batches if present(held) else None,
+            held=held if present(held) else None,
         )
 
     def _bare_job(self) -> Job:
@@ -320,14 +320,18 @@ class FitRecorder(FitListener):
             run_eagerly=False,
         )
 
-    def _overhead(self, fit_s: float) -> Overhead:
+    def _fit_s(self) -> float:
+        return (time.perf_counter() if self._end_s is None else self._end_s) - self._begin_s
+
+    def overhead(self) -> Overhead:
+        """Gives what the kit has cost so far; ``report_s`` grows after the record is frozen."""
         return Overhead(
             per_step_s=self.hook.own_s.median_s,
             hooks_s=self.hook.own_s.total_s,
             threads_cpu_s=self.hook.watch.cpu_s + self._sampler.cpu_s,
             probe_s=self._probe_s,
             report_s=self.report_s,
-            fit_s=fit_s,
+            fit_s=self._fit_s(),
         )
 
     @contextmanager

@@ -8,6 +8,8 @@ from typing import Any
 
 import tensorflow as tf
 
+from bottleneck_kit.instruments.batch_taking import HeldBatch
+from bottleneck_kit.pipeline.element_spec import describe_spec
 from bottleneck_kit.records.job import Job
 from bottleneck_kit.records.measurement import Missing
 from bottleneck_kit.records.stage import Stage
@@ -24,7 +26,7 @@ def read_job(
     iterator: Any = None,
     dataset: Any = None,
     stages: tuple[Stage, ...] = (),
-    batches: Any = None,
+    held: HeldBatch | None = None,
 ) -> Job:
     """Describes the training job.
 
@@ -35,12 +37,12 @@ def read_job(
         iterator: The iterator in use, or None where it was not seen.
         dataset: The dataset it was made from, or None.
         stages: The dataset's stages, main line, source first.
-        batches: The held batches of one execution, or None.
+        held: The held batch, or None.
     """
     strategy = model.distribute_strategy
     spec = getattr(iterator, "element_spec", None)
     leaves = tf.nest.flatten(spec) if spec is not None else []
-    batch = batches[0] if batches else None
+    batch = None if held is None else held.batches[0]
     return Job(
         model=str(model.name),
         parameters=model.count_params() if model.built else Missing("the model is not built"),
@@ -54,41 +56,11 @@ def read_job(
         strategy="" if strategy.num_replicas_in_sync == 1 else type(strategy).__name__,
         input_kind=_input_kind(iterator, stages),
         cardinality=_cardinality(dataset),
-        element_spec=describe_spec(spec),
-        batch_bytes=Missing("no batch was held") if batch is None else batch_bytes(batch),
+        element_spec="" if spec is None else describe_spec(spec),
+        batch_bytes=Missing("no batch was held") if held is None else held.batch_bytes,
         dynamic_shapes=any(_is_dynamic(leaf) for leaf in leaves),
         string_input=any(getattr(leaf, "dtype", None) == tf.string for leaf in leaves),
     )
-
-
-def describe_spec(spec: Any) -> str:
-    """Prints an element spec shortly: ``(float32[?,32,32,3], int32[?])``."""
-    if spec is None:
-        return ""
-    if isinstance(spec, dict):
-        return "{" + ", ".join(f"{k}: {describe_spec(v)}" for k, v in spec.items()) + "}"
-    if isinstance(spec, (tuple, list)):
-        return "(" + ", ".join(describe_spec(item) for item in spec) + ")"
-    shape, dtype = getattr(spec, "shape", None), getattr(spec, "dtype", None)
-    if dtype is None or shape is None:
-        return type(spec).__name__
-    kind = "" if isinstance(spec, tf.TensorSpec) else type(spec).__name__.removesuffix("Spec") + " "
-    if shape.rank is None:
-        return f"{kind}{dtype.name}[...]"
-    sizes = ",".join("?" if size is None else str(size) for size in shape)
-    return f"{kind}{dtype.name}[{sizes}]"
-
-
-def batch_bytes(batch: Any) -> int:
-    """Gives the bytes of a batch's tensors; strings count nothing."""
-    total = 0
-    for leaf in tf.nest.flatten(batch, expand_composites=True):
-        local = getattr(leaf, "values", None)  # PerReplica holds a tensor for each replica
-        for tensor in local if isinstance(local, tuple) else (leaf,):
-            if tf.is_tensor(tensor) and tensor.dtype.size:
-                count = tensor.shape.num_elements()
-                total += tensor.dtype.size * (count or 0)
-    return total
 
 
 def is_first_process(model: Any) -> bool:

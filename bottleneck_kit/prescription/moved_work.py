@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from bottleneck_kit.prescription.change import Change
 from bottleneck_kit.prescription.remedy import accelerator_of
@@ -17,8 +17,6 @@ GPU_TIMES_FASTER = (3.0, 10.0, 100.0)
 An assumption, stated as such, since the record holds no time of the moved work on the device. The
 width covers a small old card with small kernels and a large one with large batches.
 """
-
-MoveSeconds = Callable[[float], float]
 
 
 def predict_moved(
